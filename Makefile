@@ -1,0 +1,62 @@
+# Everything runs in .venv, which is made on first use and brought up to date when pyproject.toml changes.
+# All paths are relative, so that the folder of the checkout may have any name, spaces included.
+
+PYTHON ?= python3
+RUN := .venv/bin/python
+# One BLAS thread per worker: the workers already fill the machine.
+PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(RUN) -m pytest -q -n auto --maxprocesses 8
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: demo test test-all lint format benchmark clean help
+
+demo: .venv/installed-plots  ## fit a rare-event data set, compare the links, leave a figure in demo/
+	@$(RUN) -m properly.demo --output demo
+
+test: lint  ## lint, type-check and run the test suite, doctests included
+	@$(PYTEST) -m "not slow"
+
+test-all: lint  ## the same with the slow tests
+	@$(PYTEST)
+
+lint: .venv/installed-dev  ## ruff (rules and format) and mypy
+	@$(RUN) -m ruff check
+	@$(RUN) -m ruff format --check
+	@$(RUN) -m mypy
+
+format: .venv/installed-dev  ## format the code and repair what ruff can
+	@$(RUN) -m ruff format
+	@$(RUN) -m ruff check --fix
+
+benchmark: .venv/installed-benchmarks  ## run every script benchmarks/bench_*.py
+	@set -e; for script in benchmarks/bench_*.py; do echo "== $$script"; $(RUN) "$$script"; done
+
+clean:  ## remove the virtual environment, caches and what the demo wrote
+	@rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist demo
+	@find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+help:  ## list the targets
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
+
+# .venv/installed-EXTRA says that the package is installed in .venv, editable, with that extra.
+.venv/installed-%: pyproject.toml .venv/bin/python
+	@echo "Installing properly[$*] into .venv"
+	@if command -v uv >/dev/null 2>&1; \
+	then uv pip install --quiet --python $(RUN) --editable ".[$*]"; \
+	else $(RUN) -m pip install --quiet --disable-pip-version-check --editable ".[$*]"; fi
+	@touch $@
+
+# An environment that was moved or copied would go on importing the old checkout: set it up anew.
+ifneq ($(shell cat .venv/location 2>/dev/null),$(CURDIR))
+.PHONY: .venv/bin/python
+endif
+.venv/bin/python:
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	echo 'Python 3.11 or newer is needed, and "$(PYTHON)" is not. Name one: make PYTHON=python3.12 ...' >&2; exit 1; }
+	@echo "Setting up .venv (once; a few minutes at most)"
+	@if command -v uv >/dev/null 2>&1; \
+	then uv venv --quiet --seed --allow-existing --python "$(PYTHON)" .venv; \
+	else "$(PYTHON)" -m venv .venv || { \
+	echo 'The venv module is missing: install it (on Debian or Ubuntu: apt install python3-venv) or install uv.' >&2; \
+	exit 1; }; fi
+	@pwd -P > .venv/location
