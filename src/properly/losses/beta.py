@@ -1,0 +1,182 @@
+"""The Beta family ω(p) = p^(α-1) (1-p)^(β-1): log loss, squared loss, boosting loss and everything between."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from properly import special
+from properly.losses.base import Loss, product
+from properly.probabilities import Array, Probabilities
+
+if TYPE_CHECKING:
+    from properly.links import Link
+
+_TINY = 1e-300
+
+
+class _BetaFamily(Loss):
+    """ω(p) = scale · p^(α-1) q^(β-1).
+
+    With the hazards a = p'/p, b = p'/q of a link and W = scale · p^α q^β the derivatives in v are
+    L₀: W b and L₁: -W a; ω p'² = W a b. No factor overflows unless the result does.
+    """
+
+    @property
+    @abstractmethod
+    def _shape(self) -> tuple[float, float, float]:
+        """(α, β, ln scale)."""
+
+    def _weight(self, at: Probabilities) -> Array:
+        alpha, beta, log_scale = self._shape
+        return _power(at.log_p, at.log_q, alpha - 1.0, beta - 1.0, log_scale)
+
+    def _losses(self, at: Probabilities) -> tuple[Array, Array]:
+        alpha, beta, log_scale = self._shape
+        return (
+            _partial_loss(at.p, at.q, at.log_q, alpha + 1.0, beta, log_scale),
+            _partial_loss(at.q, at.p, at.log_p, beta + 1.0, alpha, log_scale),
+        )
+
+    def _gradients(self, link: Link, v: Array) -> tuple[Array, Array]:
+        a, b = link._hazards(v)
+        factor = _power(*link._logs(v), *self._shape)
+        return product(factor, b), -product(factor, a)
+
+    def _curvatures(self, link: Link, v: Array) -> tuple[Array, Array]:
+        alpha, beta, _ = self._shape
+        a, b = link._hazards(v)
+        slope_a, slope_b = link._hazard_slopes(v)
+        factor = _power(*link._logs(v), *self._shape)
+        log_slope = np.asarray(_scaled(alpha, a) - _scaled(beta, b))  # d ln W / dv
+        return product(factor, product(b, log_slope) + slope_b), -product(factor, product(a, log_slope) + slope_a)
+
+
+def _scaled(factor: float, x: Array) -> Array | float:
+    """factor · x with 0 · ∞ = 0."""
+    return factor * x if factor else 0.0
+
+
+def _power(log_p: Array, log_q: Array, alpha: float, beta: float, log_scale: float) -> Array:
+    """scale · p^alpha q^beta, all three together in the exponent."""
+    exponent = _scaled(alpha, log_p) + _scaled(beta, log_q) + log_scale
+    return np.broadcast_to(np.exp(exponent), np.broadcast_shapes(log_p.shape, log_q.shape))
+
+
+def _partial_loss(x: Array, y: Array, log_y: Array, a: float, b: float, log_scale: float) -> Array:
+    """scale · B(x; a, b) with y = 1 - x, also where y has underflowed and only its logarithm is left."""
+    value = special.incomplete_beta(x, np.maximum(y, _TINY), a, b, log_scale)
+    if np.all(log_y >= np.log(_TINY)):
+        return value
+    # Beyond y = 1e-300 the integrand is u^(b-1) to the last digit.
+    beyond = log_y - np.log(_TINY)
+    scale = np.exp(b * np.log(_TINY) + log_scale)
+    growth = -scale * (np.expm1(b * beyond) / b if b else beyond)
+    return value + np.where(beyond < 0.0, growth, 0.0)
+
+
+@dataclass(frozen=True)
+class BetaLoss(_BetaFamily):
+    """The proper loss with ω(p) = p^(α-1) (1-p)^(β-1).
+
+    The loss at y = 0 is the incomplete beta function B(p; α+1, β), at y = 1 it is B(1-p; β+1, α).
+    (0, 0) is log loss, (1, 1) squared loss, (-1/2, -1/2) boosting loss. Reference: Buja, Stuetzle & Shen (2005).
+
+    Parameters
+    ----------
+    alpha, beta : float
+        Both above -1, where the losses are finite. They may be zero or negative.
+    log_scale : float, default 0.0
+        The logarithm of a factor on the loss; `tailored` sets it.
+
+    Examples
+    --------
+    >>> BetaLoss(2, 5).weight(0.3)
+    np.float64(0.07203)
+    >>> BetaLoss(0, 0).loss1(0.25) - LogLoss().loss1(0.25)
+    np.float64(0.0)
+    """
+
+    alpha: float
+    beta: float
+    log_scale: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name, value in (("alpha", self.alpha), ("beta", self.beta)):
+            if not (np.isfinite(value) and value > -1.0):
+                raise ValueError(f"{name} must be finite and above -1 (the loss is infinite otherwise), got {value}.")
+        if not np.isfinite(self.log_scale):
+            raise ValueError(f"log_scale must be finite, got {self.log_scale}.")
+
+    @classmethod
+    def tailored(cls, at: float, concentration: float) -> BetaLoss:
+        """The loss that cares about probabilities near `at`: α/(α+β) = at, α+β = concentration.
+
+        It is scaled so that ω(at) = 1/(at (1-at)) as for log loss, so a penalty keeps its meaning as the
+        concentration grows. Used with a fixed link, normally the logit; in the limit it is cost-weighted error.
+
+        >>> BetaLoss.tailored(0.1, 50).weight(0.1)
+        np.float64(11.11...)
+        """
+        if not 0.0 < at < 1.0:
+            raise ValueError(f"at must lie strictly between 0 and 1, got {at}.")
+        if not (np.isfinite(concentration) and concentration >= 0.0):
+            raise ValueError(f"concentration must be finite and not negative, got {concentration}.")
+        alpha, beta = at * concentration, (1.0 - at) * concentration
+        return cls(alpha, beta, -alpha * float(np.log(at)) - beta * float(np.log1p(-at)))
+
+    @property
+    def _shape(self) -> tuple[float, float, float]:
+        return self.alpha, self.beta, self.log_scale
+
+
+@dataclass(frozen=True)
+class LogLoss(_BetaFamily):
+    """-ln(1-p) at y = 0, -ln p at y = 1: the negative log-likelihood, in nats; ω(p) = 1/(p(1-p)).
+
+    >>> LogLoss().entropy(0.5)
+    np.float64(0.6931471805599453)
+    """
+
+    @property
+    def _shape(self) -> tuple[float, float, float]:
+        return 0.0, 0.0, 0.0
+
+    def _losses(self, at: Probabilities) -> tuple[Array, Array]:
+        return -at.log_q, -at.log_p
+
+
+@dataclass(frozen=True)
+class SquaredLoss(_BetaFamily):
+    """p²/2 at y = 0, (1-p)²/2 at y = 1: half the Brier score; ω(p) = 1.
+
+    >>> SquaredLoss().loss1(0.5)
+    np.float64(0.125)
+    """
+
+    @property
+    def _shape(self) -> tuple[float, float, float]:
+        return 1.0, 1.0, 0.0
+
+    def _losses(self, at: Probabilities) -> tuple[Array, Array]:
+        return 0.5 * at.p**2, 0.5 * at.q**2
+
+
+@dataclass(frozen=True)
+class BoostingLoss(_BetaFamily):
+    """2√(p/(1-p)) at y = 0, 2√((1-p)/p) at y = 1: the exponential loss of boosting; ω(p) = (p(1-p))^(-3/2).
+
+    >>> BoostingLoss().loss1(0.2)
+    np.float64(4.0)
+    """
+
+    @property
+    def _shape(self) -> tuple[float, float, float]:
+        return -0.5, -0.5, 0.0
+
+    def _losses(self, at: Probabilities) -> tuple[Array, Array]:
+        half_log_odds = 0.5 * at.log_p - 0.5 * at.log_q
+        return 2.0 * np.exp(half_log_odds), 2.0 * np.exp(-half_log_odds)

@@ -1,0 +1,152 @@
+"""Which link belongs to which loss.
+
+A loss with weight function ω and a link ψ are a canonical pair when ψ' = ω. Their composite is convex, its gradient is
+p - y, its curvature dp/dv. This is the one place that knows the pairs, so that links and losses need not know
+each other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from properly.links import GEV, Link, Logit, Loglog
+from properly.losses.base import Loss, product
+from properly.losses.beta import BetaLoss, BoostingLoss, LogLoss, SquaredLoss
+from properly.losses.of_link import CanonicalLoss, GEVLoss
+from properly.probabilities import Array, Probabilities
+
+_WIDEST = 745.0  # log-odds at which p is the smallest float64
+
+
+def canonical_link(loss: Loss) -> Link:
+    """The link ψ with ψ' = ω and, but for the GEV family, ψ(1/2) = 0."""
+    match loss:
+        case CanonicalLoss(link):
+            return link
+        case LogLoss() | BetaLoss(alpha=0, beta=0, log_scale=0):
+            return Logit()
+        case GEVLoss(xi):
+            return GEV(xi)
+        case _:
+            return CanonicalLink(loss)
+
+
+def canonical_loss(link: Link) -> Loss:
+    """The loss with ω = ψ'."""
+    match link:
+        case CanonicalLink(loss):
+            return loss
+        case Logit():
+            return LogLoss()
+        case Loglog():
+            return GEVLoss(0.0)
+        case GEV(xi):
+            return GEVLoss(xi)
+        case _:
+            return CanonicalLoss(link)
+
+
+def is_canonical(loss: Loss, link: Link) -> bool:
+    """Whether the two are a canonical pair."""
+    return loss.smooth and (loss.canonical_link == link or link.canonical_loss == loss)
+
+
+@dataclass(frozen=True)
+class CanonicalLink(Link):
+    """The link ψ(p) = ∫ ω from 1/2 to p that is canonical for a loss, inverted numerically where need be.
+
+    Where ω is integrable its range is bounded; beyond it p is exactly 0 or 1 and the composite goes on as the
+    tangent, so it stays convex on the whole line.
+
+    >>> from properly.losses import SquaredLoss
+    >>> SquaredLoss().canonical_link.inverse([-1.0, 0.0, 0.25])
+    array([0.  , 0.5 , 0.75])
+    """
+
+    loss: Loss
+
+    @property
+    def canonical_loss(self) -> Loss:
+        return self.loss
+
+    def _link(self, at: Probabilities) -> Array:
+        return self._difference(at) - self._difference(_from_log_odds(np.array(0.0)))
+
+    def _difference(self, at: Probabilities) -> Array:
+        """L₀ - L₁, whose derivative is p ω + (1-p) ω = ω."""
+        at0, at1 = self.loss._losses(at)
+        return at0 - at1
+
+    def _log_odds(self, v: Array) -> Array:
+        """The log-odds of p = F(v): ±∞ outside the range of the link."""
+        match self.loss:
+            case SquaredLoss():
+                inside = np.clip(v, -0.5, 0.5)
+                return np.log(0.5 + inside) - np.log(0.5 - inside)
+            case BoostingLoss():
+                return 2.0 * np.arcsinh(v / 4.0)
+        return self._search(v)
+
+    def _search(self, v: Array) -> Array:
+        """Newton's method kept inside a shrinking bracket."""
+        smallest, largest = self._link(_from_log_odds(np.array([-np.inf, np.inf])))
+        outside = (v <= smallest) | (v >= largest)
+        low, high = np.full(v.shape, -_WIDEST), np.full(v.shape, _WIDEST)
+        z = np.zeros(v.shape)
+        for _ in range(200):
+            at = _from_log_odds(z)
+            excess = self._link(at) - v
+            low, high = np.where(excess < 0.0, z, low), np.where(excess > 0.0, z, high)
+            newton = z - excess / product(self.loss._weight(at), at.p * at.q)
+            middle = 0.5 * (low + high)
+            step = np.where((newton > low) & (newton < high), newton, middle)
+            step = np.where((excess == 0.0) | outside, z, step)
+            done = np.abs(step - z) <= 1e-14 * (1.0 + np.abs(z))
+            z = step
+            if np.all(done):
+                break
+        return np.where(v <= smallest, -np.inf, np.where(v >= largest, np.inf, z))
+
+    def _probabilities(self, v: Array) -> Probabilities:
+        return _from_log_odds(self._log_odds(v))
+
+    def _pair(self, v: Array) -> tuple[Array, Array]:
+        return self._probabilities(v)[:2]
+
+    def _logs(self, v: Array) -> tuple[Array, Array]:
+        return self._probabilities(v)[2:]
+
+    def _derivative(self, v: Array) -> Array:
+        at = self._probabilities(v)
+        return np.where(np.isinf(at.log_p) | np.isinf(at.log_q), 0.0, 1.0 / self.loss._weight(at))
+
+    def _hazards(self, v: Array) -> tuple[Array, Array]:
+        at, slope = self._probabilities(v), self._derivative(v)
+        return _ratio(slope, at.p), _ratio(slope, at.q)
+
+    def _hazard_slopes(self, v: Array) -> tuple[Array, Array]:
+        z, (a, b) = self._log_odds(v), self._hazards(v)
+        step = 1e-4
+        right, left = self.loss._weight(_from_log_odds(z + step)), self.loss._weight(_from_log_odds(z - step))
+        log_slope = -(np.log(right) - np.log(left)) / (2.0 * step) * (a + b)  # p''/p' = -d ln ω/dz dz/dv
+        slope_a, slope_b = a * (log_slope - a), b * (log_slope + b)
+        return np.where(np.isnan(slope_a), 0.0, slope_a), np.where(np.isnan(slope_b), 0.0, slope_b)
+
+    def _antiderivatives(self, v: Array) -> tuple[Array, Array]:
+        at = self._probabilities(v)
+        at0, at1 = self.loss._losses(at)
+        edge = np.where(np.isinf(at.log_p) | np.isinf(at.log_q), self._link(at), v)
+        beyond = np.where(np.isfinite(edge), v - edge, 0.0)
+        return at0 + np.maximum(beyond, 0.0), at1 + np.maximum(-beyond, 0.0)
+
+
+def _ratio(slope: Array, p: Array) -> Array:
+    return np.where(p == 0.0, np.where(slope == 0.0, 0.0, np.inf), slope / p)
+
+
+def _from_log_odds(z: Array) -> Probabilities:
+    logit = Logit()
+    p, q = logit._pair(z)
+    return Probabilities(p, q, *logit._logs(z))

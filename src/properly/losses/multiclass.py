@@ -1,0 +1,113 @@
+"""Log loss and squared loss of K classes through the softmax."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special as sc
+
+from properly.losses.base import Loss
+from properly.losses.beta import LogLoss, SquaredLoss
+from properly.options import choose
+from properly.probabilities import Array, as_scores
+
+
+@dataclass(frozen=True)
+class SoftmaxComposite:
+    """ℓ(y, v) of K scores per row, with p = softmax(v) and y the index of the class.
+
+    With `LogLoss` it is -ln p_y (convex), with `SquaredLoss` it is ½ Σ_k (p_k - 1[y = k])² (not convex).
+
+    Examples
+    --------
+    >>> SoftmaxComposite(LogLoss()).gradient([1], [[0.0, 0.0]])
+    array([[ 0.5, -0.5]])
+    """
+
+    loss: Loss
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.loss, LogLoss | SquaredLoss):
+            raise ValueError(f"the softmax is for LogLoss or SquaredLoss, got {self.loss!r}; use one-versus-rest.")
+
+    @property
+    def canonical(self) -> bool:
+        """Whether the composite is convex with gradient p - y."""
+        return isinstance(self.loss, LogLoss)
+
+    def value(self, y: ArrayLike, v: ArrayLike) -> Array:
+        """The loss ℓ(y, v) of every row."""
+        return self._value(*_checked(y, v))
+
+    def gradient(self, y: ArrayLike, v: ArrayLike) -> Array:
+        """dℓ/dv, one column per class."""
+        return self._gradient(*_checked(y, v))
+
+    def curvature(self, y: ArrayLike, v: ArrayLike, kind: str = "expected") -> Array:
+        """d²ℓ/dv², a K x K matrix per row: as observed at y, or expected when y has probabilities p."""
+        method = choose(kind, {"expected": self._expected_curvature, "observed": self._observed_curvature}, "kind")
+        curvature: Array = method(*_checked(y, v))
+        return curvature
+
+    def _value(self, y: NDArray[np.intp], v: Array) -> Array:
+        log_p = sc.log_softmax(v, axis=1)
+        if self.canonical:
+            return -log_p[np.arange(len(y)), y]
+        return 0.5 * np.sum(self._residual(y, np.exp(log_p)) ** 2, axis=1)
+
+    def _gradient(self, y: NDArray[np.intp], v: Array) -> Array:
+        p = sc.softmax(v, axis=1)
+        residual = self._residual(y, p)
+        return residual if self.canonical else _apply_jacobian(p, residual)
+
+    def _residual(self, y: NDArray[np.intp], p: Array) -> Array:
+        residual = p.copy()
+        residual[np.arange(len(y)), y] -= 1.0
+        return residual
+
+    def _expected_curvature(self, y: NDArray[np.intp], v: Array) -> Array:
+        jacobian = _jacobian(sc.softmax(v, axis=1))
+        return jacobian if self.canonical else jacobian @ jacobian
+
+    def _observed_curvature(self, y: NDArray[np.intp], v: Array) -> Array:
+        if self.canonical:
+            return self._expected_curvature(y, v)
+        p = sc.softmax(v, axis=1)
+        residual, jacobian = self._residual(y, p), _jacobian(p)
+        centred = residual - np.sum(p * residual, axis=1, keepdims=True)
+        # derivative of p ∘ (r - p·r) with r fixed; r itself moves by the Jacobian
+        bend = centred[:, :, None] * jacobian - p[:, :, None] * (residual[:, None, :] @ jacobian)
+        return jacobian @ jacobian + bend
+
+    def _curvature_product(self, y: NDArray[np.intp], v: Array, direction: Array) -> Array:
+        """The expected curvature of every row times its direction, without forming K x K matrices."""
+        p = sc.softmax(v, axis=1)
+        once = _apply_jacobian(p, direction)
+        return once if self.canonical else _apply_jacobian(p, once)
+
+
+def _jacobian(p: Array) -> Array:
+    """dp/dv = diag(p) - p pᵀ, for every row."""
+    jacobian = -p[:, :, None] * p[:, None, :]
+    index = np.arange(p.shape[1])
+    jacobian[:, index, index] += p
+    return jacobian
+
+
+def _apply_jacobian(p: Array, x: Array) -> Array:
+    return p * (x - np.sum(p * x, axis=1, keepdims=True))
+
+
+def _checked(y: ArrayLike, v: ArrayLike) -> tuple[NDArray[np.intp], Array]:
+    scores = as_scores(v)
+    labels: NDArray[Any] = np.asarray(y)
+    if scores.ndim != 2 or labels.shape != scores.shape[:1]:
+        raise ValueError(f"v must be (n, K) and y (n,), got shapes {scores.shape} and {labels.shape}.")
+    if not np.isfinite(scores).all():
+        raise ValueError("v must be finite for the softmax.")
+    if not np.isin(labels, np.arange(scores.shape[1])).all():
+        raise ValueError(f"y must hold class indices 0 to {scores.shape[1] - 1}.")
+    return labels.astype(np.intp), scores

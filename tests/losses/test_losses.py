@@ -1,0 +1,385 @@
+"""Every proper loss: its definition by ω, properness, the mixture of cost-weighted errors, closed forms, both ends."""
+
+import numpy as np
+import pytest
+from scipy import optimize
+
+from properly.links import GEV, Cauchit, Cloglog, Loglog, Probit
+from properly.losses import (
+    LOSSES,
+    BetaLoss,
+    BoostingLoss,
+    CanonicalLoss,
+    CostWeightedLoss,
+    GEVLoss,
+    LogLoss,
+    LossFromWeight,
+    SquaredLoss,
+    get_loss,
+)
+
+
+def asymmetric(p):
+    return (1.0 + 3.0 * p) / (p * (1.0 - p))
+
+
+def bump(p):
+    return np.exp(-20.0 * (p - 0.3) ** 2)
+
+
+BETAS = [(2, 5), (0.5, 0.25), (-0.2, 0.4), (0.4, -0.2), (-0.9, -0.9), (0, 3), (3, 0), (-0.5, 2), (30, 70)]
+SMOOTH = [
+    LogLoss(),
+    SquaredLoss(),
+    BoostingLoss(),
+    *(BetaLoss(alpha, beta) for alpha, beta in BETAS if alpha != 30),
+    BetaLoss.tailored(0.1, 10),
+    BetaLoss.tailored(0.3, 100),
+    *map(GEVLoss, (-2.0, -1.0, -0.5, -1e-9, 0.0, 1e-6, 0.2, 0.5, 1.0, 1.5)),
+    *map(CanonicalLoss, (Probit(), Cloglog(), Cauchit())),
+    LossFromWeight(asymmetric),
+    LossFromWeight(bump),
+]
+UNBOUNDED_BELOW = {GEVLoss(1.0), GEVLoss(1.5), CanonicalLoss(Cauchit())}
+BOUNDED_BELOW = [loss for loss in SMOOTH if loss not in UNBOUNDED_BELOW]
+P = np.concatenate([[1e-9, 1e-4], np.linspace(0.02, 0.98, 25), [1.0 - 1e-4]])
+
+over_losses = pytest.mark.parametrize("loss", SMOOTH, ids=lambda loss: repr(loss).split(" at 0x")[0])
+
+
+# --- the definition ----------------------------------------------------------------------
+
+
+@over_losses
+def test_derivatives_are_those_the_weight_gives(loss):
+    """L₀' = p ω and L₁' = -(1-p) ω, by differences of fourth order."""
+    h = 2e-4 * np.minimum(P, 1.0 - P)
+    steps = ((-2, 1 / 12), (-1, -2 / 3), (1, 2 / 3), (2, -1 / 12))
+    slope0 = sum(c * loss.loss0(P + k * h) for k, c in steps) / h
+    slope1 = sum(c * loss.loss1(P + k * h) for k, c in steps) / h
+    weight = loss.weight(P)
+    noise0 = 1e-14 * np.abs(loss.loss0(P)) / h
+    noise1 = 1e-14 * np.abs(loss.loss1(P)) / h
+    assert np.all(np.abs(slope0 - P * weight) <= 1e-7 * P * weight + noise0)
+    assert np.all(np.abs(slope1 + (1.0 - P) * weight) <= 1e-7 * (1.0 - P) * weight + noise1)
+
+
+@over_losses
+def test_monotone_and_risk_is_the_average(loss):
+    at0, at1 = loss.loss0(P), loss.loss1(P)
+    assert np.all(np.diff(at0) >= 0.0)
+    assert np.all(np.diff(at1) <= 0.0)
+    np.testing.assert_allclose(loss.risk(0.3, P), 0.7 * at0 + 0.3 * at1, rtol=1e-14)
+    np.testing.assert_allclose(loss.entropy(P), (1.0 - P) * at0 + P * at1, rtol=1e-13)
+    np.testing.assert_array_equal(loss.risk([0.0], P), at0)
+    np.testing.assert_array_equal(loss.risk([1.0], P), at1)
+
+
+@over_losses
+@pytest.mark.parametrize("eta", [0.003, 0.1, 0.42, 0.7, 0.95])
+def test_proper(loss, eta):
+    """The truth is the best forecast: on a grid in the log-odds, and by Brent's method around it."""
+    z = np.log(eta / (1.0 - eta))
+    grid = 1.0 / (1.0 + np.exp(-(z + np.linspace(-6.0, 6.0, 241))))
+    risk = loss.risk(eta, grid)
+    best = loss.entropy(eta)
+    assert np.all(risk >= best - 1e-13 * (1.0 + abs(best)))
+    weights = loss.weight(grid) * (grid * (1.0 - grid)) ** 2
+    if weights[120] < 1e-3 * weights.max():
+        return  # the loss hardly cares here: the minimum is too flat for a search by values
+    found = optimize.minimize_scalar(lambda x: loss.risk(eta, 1.0 / (1.0 + np.exp(-x))), bracket=(z - 1, z + 1))
+    assert found.x == pytest.approx(z, abs=2e-5)
+
+
+@over_losses
+def test_entropy_is_concave_with_second_derivative_minus_weight(loss):
+    """By the second difference, exact to O(h²); regret is never negative."""
+    eta = np.linspace(0.05, 0.95, 19)
+    h = 1e-3 * np.minimum(eta, 1.0 - eta)
+    low, middle, high = loss.entropy(eta - h), loss.entropy(eta), loss.entropy(eta + h)
+    second = (low - 2.0 * middle + high) / h**2
+    weight = loss.weight(eta)
+    noise = 1e-14 * (np.abs(loss.loss0(eta)) + np.abs(loss.loss1(eta))) / h**2
+    assert np.all(np.abs(second + weight) <= 1e-3 * weight + noise)
+    assert np.all(second <= noise)
+
+
+NODES, NODE_WEIGHTS = np.polynomial.legendre.leggauss(20)
+
+
+def mixture(loss, label, p, upper):
+    """∫ L_c(y|p) ω(c) dc over c in (0, upper), in the log-odds of c, where the lower end is smooth."""
+    z, last = np.log([p, upper]) - np.log1p([-p, -upper])
+    edges = np.unique([*np.arange(-300.0, -20.0, 10.0), *np.arange(-20.0, 6.0), z, last])
+    edges = edges[edges <= last]
+    half = 0.5 * np.diff(edges)[:, None]
+    c = 1.0 / (1.0 + np.exp(-(edges[:-1, None] + half + half * NODES)))
+    name = "loss1" if label else "loss0"
+    errors = np.reshape([getattr(CostWeightedLoss(cost), name)(p) for cost in c.flat], c.shape)
+    return np.sum(errors * loss.weight(c) * c * (1.0 - c) * half * NODE_WEIGHTS)
+
+
+@pytest.mark.parametrize("loss", BOUNDED_BELOW, ids=lambda loss: repr(loss).split(" at 0x")[0])
+@pytest.mark.parametrize("p", [0.03, 0.9])
+def test_mixture_of_cost_weighted_errors(loss, p):
+    """L_y(p) = ∫ L_c(y|p) ω(c) dc; costs above 0.99 add the same to every L₁ that is not yet 0."""
+    assert mixture(loss, 0, p, 0.99) == pytest.approx(loss.loss0(p), rel=1e-10)
+    assert mixture(loss, 1, p, 0.99) == pytest.approx(loss.loss1(p) - loss.loss1(0.99), rel=1e-10)
+
+
+@pytest.mark.parametrize("loss", BOUNDED_BELOW, ids=lambda loss: repr(loss).split(" at 0x")[0])
+def test_a_perfect_forecast_costs_nothing(loss):
+    assert loss.loss0(0.0) == 0.0
+    assert loss.loss1(1.0) == 0.0
+    assert loss.entropy(0.0) == loss.entropy(1.0) == 0.0
+
+
+@over_losses
+def test_ends_are_not_nan(loss):
+    p, q = np.array([0.0, 1e-308, 1e-300, 1.0, 1.0, 1.0]), np.array([1.0, 1.0, 1.0, 1e-300, 1e-308, 0.0])
+    for name in ("weight", "loss0", "loss1", "entropy"):
+        values = getattr(loss, name)(p, q)
+        assert not np.isnan(values).any(), name
+    assert not np.isnan(loss.risk([[0.0], [0.5], [1.0]], p, q)).any()
+    assert loss.loss0(1.0) >= loss.loss0(1.0, 1e-300) >= loss.loss0(0.5)
+    assert loss.loss1(0.0) >= loss.loss1(1e-300) >= loss.loss1(0.5)
+    assert loss.risk(0.0, 0.0) == loss.loss0(0.0)
+    assert loss.risk(1.0, 1.0) == loss.loss1(1.0)
+
+
+@over_losses
+def test_kinds_of_input(loss):
+    p = np.array([0.125, 0.3, 0.8], dtype=np.float32)
+    for method in (loss.weight, loss.loss0, loss.loss1, loss.entropy):
+        array = method(p)
+        assert (array.dtype, array.shape) == (np.float64, (3,))
+        np.testing.assert_array_equal(array, method(p.astype(np.float64)))
+        np.testing.assert_array_equal(array, method(p.tolist()))
+        np.testing.assert_allclose(array, method(p, 1.0 - p.astype(np.float64)), rtol=1e-12)
+        assert type(method(0.5)) is np.float64
+        assert method([]).shape == (0,)
+    assert type(loss.risk(0.5, 0.25)) is np.float64
+    assert loss.risk(p[:, None], p).shape == (3, 3)
+
+
+# --- closed forms ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("loss", "weight", "loss0", "loss1"),
+    [
+        (LogLoss(), lambda p, q: 1 / (p * q), lambda p, q: -np.log1p(-p), lambda p, q: -np.log(p)),
+        (SquaredLoss(), lambda p, q: p**0, lambda p, q: p**2 / 2, lambda p, q: q**2 / 2),
+        (
+            BoostingLoss(),
+            lambda p, q: (p * q) ** -1.5,
+            lambda p, q: 2 * np.sqrt(p / q),
+            lambda p, q: 2 * np.sqrt(q / p),
+        ),
+        (GEVLoss(-1.0), lambda p, q: 1 / p, lambda p, q: p, lambda p, q: p - 1 - np.log(p)),
+    ],
+)
+def test_closed_special_cases(loss, weight, loss0, loss1):
+    p, q = P, 1.0 - P
+    np.testing.assert_allclose(loss.weight(p, q), weight(p, q), rtol=1e-13)
+    np.testing.assert_allclose(loss.loss0(p, q), loss0(p, q), rtol=1e-12)
+    np.testing.assert_allclose(loss.loss1(p, q), loss1(p, q), rtol=1e-11, atol=1e-16)
+
+
+@pytest.mark.parametrize(
+    ("general", "special"),
+    [
+        (BetaLoss(0, 0), LogLoss()),
+        (BetaLoss(1, 1), SquaredLoss()),
+        (BetaLoss(-0.5, -0.5), BoostingLoss()),
+        (BetaLoss(0, 1), GEVLoss(-1.0)),
+        (CanonicalLoss(Loglog()), GEVLoss(0.0)),
+        (CanonicalLoss(GEV(0.3)), GEVLoss(0.3)),
+    ],
+    ids=repr,
+)
+def test_special_cases_of_a_family(general, special):
+    p, q = np.append(P, [1e-300, 1.0]), np.append(1.0 - P, [1.0, 1e-300])
+    for name in ("weight", "loss0", "loss1"):
+        np.testing.assert_allclose(getattr(general, name)(p, q), getattr(special, name)(p, q), rtol=1e-12)
+
+
+@pytest.mark.parametrize(("alpha", "beta"), BETAS)
+def test_exchanging_the_classes_exchanges_the_parameters(alpha, beta):
+    p, q = P, 1.0 - P
+    one, other = BetaLoss(alpha, beta), BetaLoss(beta, alpha)
+    np.testing.assert_allclose(one.loss0(p, q), other.loss1(q, p), rtol=1e-13)
+    np.testing.assert_allclose(one.weight(p, q), other.weight(q, p), rtol=1e-13)
+
+
+# --- tailored ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("at", [1e-4, 0.03, 0.3, 0.5, 0.9])
+@pytest.mark.parametrize("concentration", [0.0, 1.0, 30.0, 1e4])
+def test_tailored(at, concentration):
+    loss = BetaLoss.tailored(at, concentration)
+    assert loss.alpha + loss.beta == pytest.approx(concentration)
+    assert loss.alpha == pytest.approx(at * concentration)
+    assert loss.weight(at) == pytest.approx(1.0 / (at * (1.0 - at)), rel=1e-10)
+    p = np.concatenate([P, [at]])
+    assert np.all(np.isfinite([loss.weight(p), loss.loss0(p), loss.loss1(p)]))
+    assert np.all(np.diff(loss.loss0(np.sort(p))) >= 0.0)
+
+
+def test_tailored_tends_to_cost_weighted_error():
+    """Far from the cost the loss is a multiple of the step function, up to O(1/√concentration)."""
+    cost, p = 0.3, np.array([0.01, 0.15, 0.5, 0.99])
+    loss, step = BetaLoss.tailored(cost, 1e4), CostWeightedLoss(cost)
+    factor = loss.loss0(0.99) / step.loss0(0.99)
+    np.testing.assert_allclose(loss.loss0(p) / factor, step.loss0(p), atol=1e-6)
+    np.testing.assert_allclose(loss.loss1(p) / factor, step.loss1(p), rtol=1e-3, atol=1e-6)
+
+
+# --- cost-weighted error -------------------------------------------------------------------
+
+
+def test_cost_weighted_errors():
+    loss = CostWeightedLoss(0.2)
+    p = [0.0, 0.1, 0.2, 0.9, 1.0]
+    assert loss.loss0(p).tolist() == [0.0, 0.0, 0.2, 0.2, 0.2]
+    assert loss.loss1(p).tolist() == [0.8, 0.8, 0.0, 0.0, 0.0]
+    assert loss.weight(p).tolist() == [0.0, 0.0, np.inf, 0.0, 0.0]
+    eta = np.linspace(0.0, 1.0, 101)
+    np.testing.assert_allclose(loss.entropy(eta), np.minimum(0.8 * eta, 0.2 * (1.0 - eta)), atol=1e-16)
+    forecasts = np.linspace(0.0, 1.0, 41)
+    assert np.all(loss.risk(eta[:, None], forecasts) >= loss.entropy(eta)[:, None] - 1e-16)
+
+
+def test_cost_weighted_error_cannot_be_fitted_and_says_so():
+    assert not CostWeightedLoss(0.2).smooth
+    with pytest.raises(ValueError, match=r"no canonical link.*BetaLoss\.tailored"):
+        CostWeightedLoss(0.2).canonical_link  # noqa: B018
+
+
+# --- from a weight function ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("function", "closed"),
+    [
+        (lambda p: 1.0 / (p * (1.0 - p)), LogLoss()),
+        (lambda p: 1.0, SquaredLoss()),
+        (np.ones_like, SquaredLoss()),
+        (lambda p: p * (1.0 - p) ** 4, BetaLoss(2, 5)),
+        (lambda p: (p * (1.0 - p)) ** -0.9, BetaLoss(0.1, 0.1)),
+        (lambda p: 1.0 / p, GEVLoss(-1.0)),
+        (lambda p: (-np.log(p)) ** -1.2 / p, GEVLoss(0.2)),
+    ],
+)
+def test_numerical_integration_equals_the_closed_form(function, closed):
+    """1e-10; L₁ within reach of p = 1 is limited by ω being known only up to 1 - p = 1e-16."""
+    loss, p = LossFromWeight(function), np.concatenate([[1e-200, 1e-30], P])
+    np.testing.assert_allclose(loss.weight(p), closed.weight(p), rtol=1e-12)
+    np.testing.assert_allclose(loss.loss0(p), closed.loss0(p), rtol=1e-10)
+    np.testing.assert_allclose(loss.loss1(p[:-1]), closed.loss1(p[:-1]), rtol=1e-10, atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (3.0, "function must be callable"),
+        (lambda p: p - 0.5, "never negative"),
+        (lambda p: 0.0 * p, "not all zero"),
+        (lambda p: p * np.nan, "must be finite"),
+        (lambda p: np.full_like(p, np.inf), "must be finite"),
+        (lambda p: p[:2], r"one weight per probability: got shape \(2,\)"),
+    ],
+)
+def test_weight_function_is_checked(function, message):
+    with pytest.raises(ValueError, match=message):
+        LossFromWeight(function)
+
+
+# --- keys, parameters, bad input -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("key", LOSSES)
+def test_keys(key):
+    loss = get_loss(key)
+    assert isinstance(loss, LOSSES[key])
+    assert get_loss(loss) is loss
+
+
+@pytest.mark.parametrize("unknown", ["hinge", None, LogLoss])
+def test_unknown_key_lists_the_valid_ones(unknown):
+    with pytest.raises(ValueError, match="loss must be one of") as error:
+        get_loss(unknown)
+    assert all(repr(key) in str(error.value) for key in LOSSES)
+
+
+def test_parameters_by_position_and_equality():
+    assert BetaLoss(2, 5) == BetaLoss(alpha=2, beta=5) != BetaLoss(5, 2)
+    assert GEVLoss(0.2) == GEVLoss(xi=0.2)
+    assert CostWeightedLoss(0.2) == CostWeightedLoss(cost=0.2)
+    assert len({LogLoss(), LogLoss(), SquaredLoss(), GEVLoss(0.2), GEVLoss(0.2)}) == 3
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: BetaLoss(-1.0, 0.0), "alpha must be finite and above -1 .* got -1.0"),
+        (lambda: BetaLoss(0.0, -3.0), "beta must be finite and above -1 .* got -3.0"),
+        (lambda: BetaLoss(np.nan, 0.0), "alpha must be finite"),
+        (lambda: BetaLoss(0.0, np.inf), "beta must be finite"),
+        (lambda: BetaLoss(0.0, 0.0, np.inf), "log_scale must be finite"),
+        (lambda: BetaLoss.tailored(0.0, 10.0), "at must lie strictly between 0 and 1, got 0.0"),
+        (lambda: BetaLoss.tailored(1.2, 10.0), "at must lie strictly between 0 and 1, got 1.2"),
+        (lambda: BetaLoss.tailored(0.5, -1.0), "concentration must be finite and not negative, got -1.0"),
+        (lambda: BetaLoss.tailored(0.5, np.inf), "concentration must be finite"),
+        (lambda: GEVLoss(np.nan), "xi must be finite, got nan"),
+        (lambda: GEVLoss(np.inf), "xi must be finite, got inf"),
+        (lambda: CostWeightedLoss(0.0), "cost must lie strictly between 0 and 1, got 0.0"),
+        (lambda: CostWeightedLoss(np.nan), "cost must lie strictly between 0 and 1, got nan"),
+    ],
+)
+def test_bad_parameters(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+@pytest.mark.parametrize("loss", [LogLoss(), BetaLoss(2, 5), GEVLoss(0.2), CostWeightedLoss(0.2)], ids=repr)
+@pytest.mark.parametrize("name", ["weight", "loss0", "loss1", "entropy"])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((1.5,), r"(p|eta) must lie in \[0, 1\], got 1.5"),
+        (([0.5, np.nan],), r"(p|eta) must lie in \[0, 1\], got nan"),
+        ((0.5, 0.6), r"q must be 1 - (p|eta)"),
+        (("half",), "(p|eta) must be numbers"),
+    ],
+)
+def test_bad_probabilities(loss, name, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        getattr(loss, name)(*arguments)
+
+
+def test_bad_truth():
+    with pytest.raises(ValueError, match=r"eta must lie in \[0, 1\], got -0.5"):
+        LogLoss().risk(-0.5, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("loss", "at0", "at1"),
+    [
+        (LogLoss(), np.inf, np.inf),
+        (SquaredLoss(), 1.0, 1.0),
+        (BetaLoss(2, 5), 0.0, 0.0),
+        (BetaLoss(1, 0), 1.0, np.inf),
+        (GEVLoss(0.5), np.inf, np.inf),
+        (GEVLoss(0.0), np.inf, np.inf),
+        (GEVLoss(-1.0), np.inf, 1.0),
+        (GEVLoss(-1.5), np.inf, 0.0),
+        (CanonicalLoss(Probit()), np.inf, np.inf),
+        (CanonicalLoss(Cauchit()), np.inf, np.inf),
+        (CanonicalLoss(Cloglog()), np.inf, np.inf),
+    ],
+    ids=repr,
+)
+def test_weight_at_the_ends(loss, at0, at1):
+    assert loss.weight([0.0, 1.0]).tolist() == [at0, at1]
