@@ -1,0 +1,82 @@
+"""Rows that lie in memory: dense arrays in either order, float32 or float64, and scipy.sparse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Any
+
+import joblib
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from threadpoolctl import ThreadpoolController
+
+from properly.engines.base import Engine, S, add_up, combine_weights
+from properly.kernels import Block
+from properly.probabilities import Array
+
+BLOCK_BYTES = 2**20  # one block and its working copy stay in the second-level cache
+_CHUNK = 8  # blocks added up together, whatever the number of threads, so that sums do not depend on it
+_THIN, _SAMPLE_ROWS = 6, 4096  # a sample is every sixth row, if that leaves enough of them
+
+
+class MemoryEngine(Engine):
+    """Arrays cut into blocks that fit the cache; large ones are added up by several threads."""
+
+    def __init__(self, X: Any, y: NDArray[np.intp], weight: Array | None = None, offset: Array | None = None) -> None:
+        self.X = X.tocsr() if sparse.issparse(X) else X
+        self.y, self.weight, self.offset = y, weight, offset
+        n_rows, n_features = X.shape
+        row_bytes = 8 * max(1, n_features)
+        if sparse.issparse(X):
+            row_bytes = 12 * max(1, X.nnz // max(1, n_rows))
+        self.block_rows = int(np.clip(BLOCK_BYTES // row_bytes, 64, 2**16))
+
+    def block(self, start: int) -> Block:
+        rows = slice(start, start + self.block_rows)
+        X = self.X[rows]
+        return Block(
+            X if X.dtype == np.float64 else X.astype(np.float64),
+            self.y[rows],
+            None if self.weight is None else self.weight[rows],
+            None if self.offset is None else self.offset[rows],
+        )
+
+    def blocks(self) -> Iterator[Block]:
+        return (self.block(start) for start in self._starts())
+
+    def _starts(self) -> range:
+        return range(0, self.X.shape[0], self.block_rows)
+
+    def reduce(self, kernel: Callable[..., S], *params: Any) -> S:
+        starts = self._starts()
+        chunks = [starts[i : i + _CHUNK] for i in range(0, len(starts), _CHUNK)]
+
+        def add_chunk(chunk: range) -> S:
+            return add_up(kernel(self.block(start), *params) for start in chunk)
+
+        if len(chunks) == 1:
+            return add_chunk(chunks[0])
+        with _blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(joblib.cpu_count()) as pool:
+            return add_up(iter(pool.map(add_chunk, chunks)))
+
+    def reweighted(self, class_factor: Array) -> Engine:
+        return MemoryEngine(self.X, self.y, combine_weights(self.weight, self.y, class_factor), self.offset)
+
+    def thinned(self) -> Engine | None:
+        if self.X.shape[0] < _THIN * max(_SAMPLE_ROWS, 50 * self.X.shape[1]):
+            return None
+        every = slice(None, None, _THIN)
+        return MemoryEngine(
+            self.X[every],
+            self.y[every],
+            None if self.weight is None else self.weight[every],
+            None if self.offset is None else self.offset[every],
+        )
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    return ThreadpoolController()

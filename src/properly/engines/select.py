@@ -1,0 +1,99 @@
+"""From what a user hands to an estimator to an engine: the type of X decides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_array, column_or_1d, validate_data
+
+from properly.engines.base import Engine
+from properly.engines.memory import MemoryEngine
+from properly.engines.stream import Stream, StreamEngine, encode
+from properly.probabilities import Array, as_float
+
+
+def training_engine(
+    estimator: BaseEstimator, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None, offset: ArrayLike | None
+) -> tuple[Engine, NDArray[Any]]:
+    """The engine over checked data and the sorted classes; records the features on the estimator."""
+    if isinstance(X, Stream):
+        if y is not None or sample_weight is not None or offset is not None:
+            raise ValueError("y, sample_weight and offset must come inside the blocks when X is a Stream.")
+        return _stream_engine(estimator, X)
+    X = checked_features(estimator, X, reset=True, y=y)
+    labels = _checked_labels(y, X.shape[0])
+    classes = np.unique(labels)
+    weight = _checked_weight(sample_weight, X.shape[0])
+    return MemoryEngine(X, encode(labels, classes), weight, checked_offset(offset, X.shape[0])), classes
+
+
+def checked_features(estimator: BaseEstimator, X: Any, *, reset: bool, y: ArrayLike | None = None) -> Any:
+    if reset and y is None:
+        raise ValueError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None "
+            "(only a properly.engines.Stream brings its own labels)."
+        )
+    X = validate_data(estimator, X, reset=reset, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
+    return X
+
+
+def checked_offset(offset: ArrayLike | None, n_rows: int, n_scores: int = 1) -> Array | None:
+    if offset is None:
+        return None
+    offset = as_float(offset, "offset")
+    if offset.shape != (n_rows,) and offset.shape != (n_rows, n_scores) and offset.ndim != 2:
+        raise ValueError(f"offset must have one entry per row, got shape {offset.shape} for {n_rows} rows.")
+    if len(offset) != n_rows:
+        raise ValueError(f"offset has {len(offset)} rows, X has {n_rows}.")
+    if not np.isfinite(offset).all():
+        raise ValueError("offset must be finite.")
+    return offset
+
+
+def _checked_labels(y: ArrayLike | None, n_rows: int) -> NDArray[Any]:
+    labels = column_or_1d(y, warn=True)
+    check_array(labels, ensure_2d=False, dtype=None, input_name="y")
+    check_classification_targets(labels)
+    if len(labels) != n_rows:
+        raise ValueError(f"y has {len(labels)} rows, X has {n_rows}: inconsistent numbers of samples.")
+    return np.asarray(labels)
+
+
+def _checked_weight(sample_weight: ArrayLike | None, n_rows: int) -> Array | None:
+    if sample_weight is None:
+        return None
+    weight = as_float(sample_weight, "sample_weight")
+    if weight.ndim == 0:
+        weight = np.full(n_rows, float(weight))
+    if weight.ndim != 1:
+        raise ValueError(f"sample_weight must be 1D, got {weight.ndim} dimensions.")
+    if len(weight) != n_rows:
+        raise ValueError(f"sample_weight has {len(weight)} entries, X has {n_rows} rows.")
+    if not np.isfinite(weight).all():
+        raise ValueError("sample_weight must be finite.")
+    if (weight < 0.0).any():
+        raise ValueError(f"sample_weight must not be negative, got {weight.min()}.")
+    return weight
+
+
+def _stream_engine(estimator: BaseEstimator, stream: Stream) -> tuple[Engine, NDArray[Any]]:
+    classes: NDArray[Any] | None = None
+    n_features = 0
+    for X, y, _, _ in stream.raw_blocks():
+        if y is None:
+            raise ValueError("the stream has no labels; blocks must be (X, y, ...), files need target=.")
+        labels = np.asarray(column_or_1d(y))
+        check_array(labels, ensure_2d=False, dtype=None, input_name="y")
+        check_classification_targets(labels)
+        classes = np.unique(labels) if classes is None else np.union1d(classes, labels)
+        n_features = X.shape[1]
+    if classes is None:
+        raise ValueError("the stream has no rows.")
+    estimator.n_features_in_ = n_features
+    if stream.feature_names is not None:
+        estimator.feature_names_in_ = np.asarray(stream.feature_names, dtype=object)
+    return StreamEngine(stream, classes), classes

@@ -1,0 +1,192 @@
+"""Rows that arrive block by block and are never held together: iterables, Parquet and Arrow files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from properly.engines.base import Engine, combine_weights
+from properly.engines.memory import MemoryEngine
+from properly.kernels import Block
+from properly.probabilities import Array, as_float
+
+BATCH_BYTES = 2**24
+
+
+class Stream:
+    """Data that can be read again and again, a block at a time.
+
+    Parameters
+    ----------
+    source : iterable of blocks, callable, path, or list of paths
+        Blocks are tuples ``(X, y)``, ``(X, y, sample_weight)`` or ``(X, y, sample_weight, offset)``; None stands for
+        a part that is missing. A fit reads the data several times, so an iterator that is exhausted after one pass
+        is refused: give a list, an object whose ``__iter__`` starts anew, or a callable that returns a new iterator.
+        Paths name Parquet or Arrow (IPC, Feather) files, or folders of them; they need ``properly[arrow]``.
+    target : str
+        For files: the column with the labels.
+    features : list of str, optional
+        For files: the columns used, by default all others.
+    sample_weight, offset : str, optional
+        For files: the columns with weights and offsets.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from properly.linear import ProperLinearClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> blocks = [(rng.normal(size=(100, 2)), rng.integers(0, 2, 100)) for _ in range(5)]
+    >>> ProperLinearClassifier().fit(Stream(blocks)).coef_.shape
+    (1, 2)
+    """
+
+    def __init__(
+        self,
+        source: Any,
+        *,
+        target: str | None = None,
+        features: Sequence[str] | None = None,
+        sample_weight: str | None = None,
+        offset: str | None = None,
+    ) -> None:
+        if isinstance(source, str | Path) or _is_list_of_paths(source):
+            self._files = _Files(source, target, features, sample_weight, offset)
+            self._open: Callable[[], Iterable[Any]] = self._files.batches
+            self.feature_names: list[str] | None = self._files.features
+            return
+        if any(option is not None for option in (target, features, sample_weight, offset)):
+            raise ValueError("target, features, sample_weight and offset name columns of files; blocks are tuples.")
+        self.feature_names = None
+        if callable(source):
+            self._open = source
+        elif isinstance(source, Iterator):
+            raise ValueError(
+                "source is an iterator and could be read only once, but a fit reads the data several times; "
+                "give a list of blocks or a callable that returns a new iterator."
+            )
+        elif isinstance(source, Iterable):
+            self._open = lambda: source
+        else:
+            raise ValueError(f"source must be blocks, a callable or paths, got {type(source).__name__}.")
+
+    def raw_blocks(self) -> Iterator[tuple[Any, NDArray[Any] | None, Array | None, Array | None]]:
+        """(X, labels, weight, offset) of every block that has rows, checked."""
+        n_features = None
+        for index, item in enumerate(self._open()):
+            X, y, weight, offset = _checked_block(item, index)
+            if n_features is None:
+                n_features = X.shape[1]
+            if X.shape[1] != n_features:
+                raise ValueError(f"block {index} has {X.shape[1]} features, the blocks before it {n_features}.")
+            if X.shape[0]:
+                yield X, y, weight, offset
+
+
+def _checked_block(item: Any, index: int) -> tuple[Any, NDArray[Any] | None, Array | None, Array | None]:
+    parts = tuple(item) if isinstance(item, tuple | list) else (item,)
+    if not 1 <= len(parts) <= 4:
+        raise ValueError(f"block {index} has {len(parts)} parts; it must be (X, y[, sample_weight[, offset]]).")
+    X, y, weight, offset = parts + (None,) * (4 - len(parts))
+    X = sparse.csr_array(X, dtype=np.float64) if sparse.issparse(X) else as_float(X, f"X of block {index}")
+    if X.ndim != 2:
+        raise ValueError(f"X of block {index} must have two dimensions, got {X.ndim}.")
+    if not np.isfinite(X.data if sparse.issparse(X) else X).all():
+        raise ValueError(f"X of block {index} contains NaN or infinity; drop or impute such rows first.")
+    labels = None if y is None else np.asarray(y)
+    weight = None if weight is None else as_float(weight, f"sample_weight of block {index}")
+    offset = None if offset is None else as_float(offset, f"offset of block {index}")
+    for name, part in (("y", labels), ("sample_weight", weight), ("offset", offset)):
+        if part is not None and len(part) != X.shape[0]:
+            raise ValueError(f"{name} of block {index} has {len(part)} rows, its X has {X.shape[0]}.")
+    if weight is not None and not (np.isfinite(weight).all() and (weight >= 0.0).all()):
+        raise ValueError(f"sample_weight of block {index} must be finite and not negative.")
+    if offset is not None and not np.isfinite(offset).all():
+        raise ValueError(f"offset of block {index} must be finite.")
+    return X, labels, weight, offset
+
+
+def _is_list_of_paths(source: Any) -> bool:
+    return isinstance(source, list | tuple) and bool(source) and all(isinstance(x, str | Path) for x in source)
+
+
+class _Files:
+    """Parquet or Arrow files, read in batches with memory bounded by one batch."""
+
+    def __init__(
+        self,
+        paths: Any,
+        target: str | None,
+        features: Sequence[str] | None,
+        weight: str | None,
+        offset: str | None,
+    ) -> None:
+        try:
+            import pyarrow.dataset
+        except ImportError as error:
+            raise ImportError('reading files needs pyarrow: pip install "properly[arrow]"') from error
+        paths = [str(path) for path in (paths if isinstance(paths, list | tuple) else [paths])]
+        missing = [path for path in paths if not Path(path).exists()]
+        if missing:
+            raise FileNotFoundError(f"no such file: {missing[0]}")
+        first = Path(paths[0])
+        suffix = first.suffix if first.is_file() else next((f.suffix for f in sorted(first.rglob("*.*"))), ".parquet")
+        form = "parquet" if suffix in (".parquet", ".pq") else "ipc"
+        self.dataset = pyarrow.dataset.dataset(paths if len(paths) > 1 else paths[0], format=form)
+        names = list(self.dataset.schema.names)
+        self.target, self.weight, self.offset = target, weight, offset
+        special = [name for name in (target, weight, offset) if name is not None]
+        self.features = [name for name in names if name not in special] if features is None else list(features)
+        for name in [*special, *self.features]:
+            if name not in names:
+                raise ValueError(f"there is no column {name!r}; the file has {', '.join(map(repr, names))}.")
+
+    def batches(self) -> Iterator[tuple[Any, ...]]:
+        rows = max(1, BATCH_BYTES // (8 * max(1, len(self.features))))
+        columns = list(dict.fromkeys([*self.features, *filter(None, (self.target, self.weight, self.offset))]))
+        for batch in self.dataset.to_batches(columns=columns, batch_size=rows, batch_readahead=1, fragment_readahead=1):
+            X = np.empty((batch.num_rows, len(self.features)))
+            for j, name in enumerate(self.features):
+                X[:, j] = self._numbers(batch, name)
+            y = None if self.target is None else batch.column(self.target).to_numpy(zero_copy_only=False)
+            weight = None if self.weight is None else self._numbers(batch, self.weight)
+            yield X, y, weight, None if self.offset is None else self._numbers(batch, self.offset)
+
+    @staticmethod
+    def _numbers(batch: Any, name: str) -> Array:
+        column = batch.column(name)
+        if column.null_count:
+            raise ValueError(f"column {name!r} has missing values; drop or impute such rows first.")
+        try:
+            return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"column {name!r} holds {column.type}, not numbers; encode or leave it out.") from error
+
+
+class StreamEngine(Engine):
+    """A stream with its labels turned into class codes and its blocks cut to the size of the cache."""
+
+    def __init__(self, stream: Stream, classes: NDArray[Any], class_factor: Array | None = None) -> None:
+        self.stream, self.classes, self.class_factor = stream, classes, class_factor
+
+    def blocks(self) -> Iterator[Block]:
+        for X, y, weight, offset in self.stream.raw_blocks():
+            codes = np.zeros(X.shape[0], dtype=np.intp) if y is None else encode(y, self.classes)
+            weight = combine_weights(weight, codes, self.class_factor)
+            yield from MemoryEngine(X, codes, weight, offset).blocks()
+
+    def reweighted(self, class_factor: Array) -> Engine:
+        return StreamEngine(self.stream, self.classes, class_factor)
+
+
+def encode(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
+    """The position of every label among the sorted classes."""
+    codes = np.searchsorted(classes, y)
+    unknown = classes[np.minimum(codes, len(classes) - 1)] != y
+    if unknown.any():
+        raise ValueError(f"y contains {y[unknown].tolist()[0]!r}, which was not there in the first pass over the data.")
+    return np.asarray(codes, dtype=np.intp)

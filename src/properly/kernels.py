@@ -1,0 +1,241 @@
+"""Kernels: what is added up over the rows of one block.
+
+A kernel takes a block and the parameters of the moment and returns a `Statistic`, the only thing that leaves a block.
+Kernels do not know where the block lives; engines do not know what is added up. All sums are float64.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from properly.losses.composite import Composite
+from properly.losses.multiclass import SoftmaxComposite
+from properly.probabilities import Array
+
+
+class Block(NamedTuple):
+    """Some rows: features, class codes, weights and offsets of the score (None: 1 and 0)."""
+
+    X: Any
+    y: NDArray[np.intp]
+    weight: Array | None = None
+    offset: Array | None = None
+
+
+class Statistic:
+    """Sums over rows; adding two statistics gives that of the rows together."""
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(self)))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class LinearModel:
+    """Scores linear in the features, judged by a composite loss.
+
+    Coefficients are an array of shape (scores, width): one row per score (one for a binary problem, K for a softmax),
+    one column per feature and, if width exceeds their number, a last one for the intercept. `positive` is the class
+    code that a binary composite calls 1. `center` is subtracted from the features: sums of squares cannot be
+    centred afterwards without cancellation.
+    """
+
+    composite: Composite | SoftmaxComposite
+    positive: int = 1
+    center: Array | None = None
+
+    def design(self, block: Block) -> Any:
+        return block.X if self.center is None else block.X - self.center
+
+    def scores(self, block: Block, X: Any, coef: Array) -> Array:
+        k = X.shape[1]
+        scores = np.asarray(X @ coef[:, :k].T, dtype=np.float64)
+        if coef.shape[1] > k:
+            scores += coef[:, k]
+        if block.offset is not None:
+            scores += block.offset if block.offset.ndim == 2 else block.offset[:, None]
+        return scores if isinstance(self.composite, SoftmaxComposite) else scores[:, 0]
+
+    def target(self, block: Block) -> NDArray[Any]:
+        return block.y if isinstance(self.composite, SoftmaxComposite) else block.y == self.positive
+
+
+def _weighted(block: Block, x: Array) -> Array:
+    if block.weight is None:
+        return x
+    # A row of weight 0 counts for nothing, even if its loss is infinite.
+    weight = block.weight.reshape(-1, *(1,) * (x.ndim - 1))
+    return np.where(weight == 0.0, 0.0, weight * x)
+
+
+def _collect(X: Any, rows: Array, width: int) -> Array:
+    """Σ_i rows_i ⊗ (x_i, 1): shape (scores, width)."""
+    rows = rows.reshape(X.shape[0], -1)
+    total = np.empty((rows.shape[1], width))
+    total[:, : X.shape[1]] = np.asarray(X.T @ rows).T
+    total[:, X.shape[1] :] = rows.sum(axis=0)[:, None]
+    return total
+
+
+@dataclass
+class Description(Statistic):
+    """How many rows there are, their weight by class, and the first two moments of the features."""
+
+    rows: int
+    class_weight: Array
+    total: Array
+    squares: Array
+
+
+def describe(block: Block, n_classes: int) -> Description:
+    rows = block.X.shape[0]
+    weight = np.ones(rows) if block.weight is None else block.weight
+    X = block.X
+    squares = X.power(2) if sparse.issparse(X) else np.square(X, dtype=np.float64)
+    return Description(
+        rows,
+        np.bincount(block.y, weights=weight, minlength=n_classes).astype(np.float64),
+        np.asarray(X.T @ weight, dtype=np.float64),
+        np.asarray(squares.T @ weight, dtype=np.float64),
+    )
+
+
+@dataclass
+class Gradient(Statistic):
+    """The summed loss (nan when not asked for) and its gradient."""
+
+    value: float
+    gradient: Array
+
+
+def gradient(block: Block, model: LinearModel, coef: Array, want_value: bool) -> Gradient:
+    X, y = model.design(block), model.target(block)
+    with np.errstate(all="ignore"):
+        v = model.scores(block, X, coef)
+        value = float(_weighted(block, model.composite._value(y, v)).sum()) if want_value else np.nan
+        slopes = _weighted(block, model.composite._gradient(y, v))
+        return Gradient(value, _collect(X, slopes, coef.shape[1]))
+
+
+@dataclass
+class Hessian(Statistic):
+    """The summed curvature matrix over the flattened coefficients (or some of them)."""
+
+    hessian: Array
+
+
+def hessian(block: Block, model: LinearModel, coef: Array, kind: str, columns: NDArray[np.intp] | None) -> Hessian:
+    """`columns` picks features (the intercept always stays); None means all."""
+    X, y = model.design(block), model.target(block)
+    with np.errstate(all="ignore"):
+        v = model.scores(block, X, coef)
+        observed = kind == "observed"
+        curvature = model.composite._observed_curvature(y, v) if observed else model.composite._expected_curvature(y, v)
+        curvature = np.minimum(_weighted(block, curvature), _STEEPEST)
+    intercept = coef.shape[1] > X.shape[1]
+    if columns is not None:
+        X = X[:, columns]
+    return Hessian(_gram(X, curvature, intercept))
+
+
+_STEEPEST = 1e12
+"""A GEV link with ξ < -1 has an infinite slope at the edge of its support; a direction needs finite curvatures."""
+
+
+def _gram(X: Any, curvature: Array, intercept: bool) -> Array:
+    """Σ_i curvature_i ⊗ (x_i, 1)(x_i, 1)ᵀ, for one score or for all pairs of scores."""
+    width = X.shape[1] + intercept
+    if curvature.ndim == 1:
+        return _weighted_gram(X, curvature, width)
+    scores = curvature.shape[1]
+    gram = np.empty((scores, width, scores, width))
+    for one in range(scores):
+        for other in range(one + 1):
+            gram[one, :, other] = gram[other, :, one] = _weighted_gram(X, curvature[:, one, other], width)
+    return gram.reshape(scores * width, scores * width)
+
+
+def _weighted_gram(X: Any, curvature: Array, width: int) -> Array:
+    k = X.shape[1]
+    if sparse.issparse(X):
+        gram = np.empty((width, width))
+        scaled = X.multiply(curvature[:, None]).tocsr()
+        gram[:k, :k] = (X.T @ scaled).toarray()
+        gram[:k, k:] = np.asarray(scaled.sum(axis=0)).reshape(k, 1)
+        gram[k:, :k] = gram[:k, k:].T
+        gram[k:, k:] = curvature.sum()
+        return gram
+    scaled = np.empty((X.shape[0], width))
+    if np.all(curvature >= 0.0):  # the square root makes BLAS compute half of the product only
+        root = np.sqrt(curvature)
+        np.multiply(X, root[:, None], out=scaled[:, :k])
+        scaled[:, k:] = root[:, None]
+        return np.asarray(scaled.T @ scaled)
+    design = np.ones((X.shape[0], width))
+    design[:, :k] = X
+    np.multiply(design, curvature[:, None], out=scaled)
+    return np.asarray(design.T @ scaled)
+
+
+@dataclass
+class HessianProduct(Statistic):
+    """The curvature matrix times a direction, and its diagonal."""
+
+    product: Array
+
+
+def hessian_product(block: Block, model: LinearModel, coef: Array, direction: Array) -> HessianProduct:
+    X, y = model.design(block), model.target(block)
+    with np.errstate(all="ignore"):
+        v = model.scores(block, X, coef)
+        along = model.scores(block._replace(offset=None), X, direction)
+        if isinstance(model.composite, SoftmaxComposite):
+            rows = model.composite._curvature_product(y, v, along)
+        else:
+            rows = np.minimum(model.composite._expected_curvature(y, v), _STEEPEST) * along
+        return HessianProduct(_collect(X, _weighted(block, rows), coef.shape[1]))
+
+
+@dataclass
+class HessianDiagonal(Statistic):
+    diagonal: Array
+
+
+def hessian_diagonal(block: Block, model: LinearModel, coef: Array) -> HessianDiagonal:
+    X, y = model.design(block), model.target(block)
+    with np.errstate(all="ignore"):
+        curvature = model.composite._expected_curvature(y, model.scores(block, X, coef))
+    if curvature.ndim == 3:
+        curvature = np.einsum("ikk->ik", curvature)
+    curvature = np.minimum(_weighted(block, curvature), _STEEPEST)
+    squares = X.power(2) if sparse.issparse(X) else np.square(X)
+    return HessianDiagonal(_collect(squares, curvature, coef.shape[1]))
+
+
+@dataclass
+class AlongLine(Statistic):
+    """Loss (nan when not asked for) and directional derivative at every step size along a line."""
+
+    values: Array
+    slopes: Array
+
+
+def along_line(
+    block: Block, model: LinearModel, coef: Array, direction: Array, steps: Array, want_values: bool
+) -> AlongLine:
+    """All step sizes of a line search in one pass over the data."""
+    X, y = model.design(block), model.target(block)
+    values, slopes = np.full(len(steps), np.nan), np.empty(len(steps))
+    with np.errstate(all="ignore"):
+        start = model.scores(block, X, coef)
+        along = model.scores(block._replace(offset=None), X, direction)
+        for i, step in enumerate(steps):
+            v = start + step * along
+            slopes[i] = np.sum(_weighted(block, np.where(along == 0.0, 0.0, model.composite._gradient(y, v) * along)))
+            if want_values:
+                values[i] = np.sum(_weighted(block, model.composite._value(y, v)))
+    return AlongLine(values, slopes)

@@ -1,0 +1,116 @@
+"""Directions: where to go from a point. Each is a Newton step of some kind and reports its own size.
+
+A direction d comes with its size λ = √(dᵀHd), the Newton decrement: λ²/2 is what the quadratic model still promises,
+and λ is the distance to the optimum in standard errors. It does not depend on the scale of the features.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from scipy import linalg
+
+from properly.probabilities import Array
+from properly.solvers.problem import Point, Problem
+
+
+class Direction(ABC):
+    """A rule that turns a point into a step, with a curvature that may be kept over several points."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+
+    @abstractmethod
+    def refresh(self, at: Point, kind: str) -> bool:
+        """Take the curvature at this point; False if this kind of it is of no use there."""
+
+    @abstractmethod
+    def step(self, at: Point) -> tuple[Array, float]:
+        """The direction and its size λ."""
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether coefficients outside the current step should move, too."""
+        return False
+
+
+class NewtonDirection(Direction):
+    """d = -H⁻¹g with the whole curvature matrix, for up to about a thousand coefficients."""
+
+    def refresh(self, at: Point, kind: str) -> bool:
+        squares = np.tile(self.problem.squares, len(at.coef))
+        self.factor = Factor(self.problem.hessian(at.coef, kind), squares, self.problem.weight)
+        return self.factor.positive
+
+    def step(self, at: Point) -> tuple[Array, float]:
+        direction = -self.factor.solve(at.gradient.ravel()).reshape(at.coef.shape)
+        return direction, float(np.sqrt(max(0.0, -np.sum(direction * at.gradient))))
+
+
+class Factor:
+    """A symmetric matrix scaled to unit diagonal and ready to be solved with.
+
+    Cholesky where that is safe. Otherwise (duplicated or constant columns, rows without curvature) the eigenvalues
+    that rounding has made meaningless are raised to a floor, and a right-hand side that is only rounding there
+    is ignored: the solution of least norm. `squares` and `weight` are those of the problem: rounding leaves about
+    1e-16 √(squares · weight) of a gradient.
+    """
+
+    def __init__(self, matrix: Array, squares: Array, weight: float) -> None:
+        diagonal = np.maximum(np.diag(matrix), 1e-14 * squares)
+        self.positive = bool(np.all(np.diag(matrix) >= 0.0))
+        self.scale = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+        self.rounding = 1e-13 * float(np.linalg.norm(self.scale * np.sqrt(squares * weight)))
+        scaled = matrix * self.scale * self.scale[:, None]
+        self.cholesky: tuple[Array, bool] | None = None
+        try:
+            factor = linalg.cho_factor(scaled, lower=True, check_finite=False)
+            if np.diag(factor[0]).min() ** 2 > 1e-9:
+                self.cholesky = factor
+        except linalg.LinAlgError:
+            pass
+        if self.cholesky is None:
+            self.values, self.vectors = linalg.eigh(scaled, check_finite=False)
+            self.positive = self.positive and bool(self.values[0] > -1e-8 * self.values[-1])
+
+    def solve(self, x: Array) -> Array:
+        scaled = self.scale * x
+        if self.cholesky is not None:
+            return np.asarray(self.scale * linalg.cho_solve(self.cholesky, scaled, check_finite=False))
+        floor = 1e-14 * len(x) * self.values[-1]
+        parts = self.vectors.T @ scaled
+        empty = (self.values < floor) & (np.abs(parts) <= self.rounding)
+        parts = np.where(empty, 0.0, parts / np.maximum(self.values, floor))
+        return np.asarray(self.scale * (self.vectors @ parts))
+
+
+class ConjugateGradientDirection(Direction):
+    """d ≈ -H⁻¹g from products of H with vectors, for many coefficients; H itself is never formed."""
+
+    def refresh(self, at: Point, kind: str) -> bool:
+        diagonal = self.problem.hessian_diagonal(at.coef)
+        self.diagonal = np.where(diagonal > 0.0, diagonal, 1.0)
+        return kind == "expected"
+
+    def step(self, at: Point) -> tuple[Array, float]:
+        direction = np.zeros_like(at.coef)
+        residual = -at.gradient
+        scaled = residual / self.diagonal
+        conjugate, size = scaled, float(np.sum(residual * scaled))
+        target = 1e-4 * size  # residual reduced to one hundredth
+        for _ in range(max(20, min(500, at.coef.size))):
+            if size <= target:
+                break
+            product = self.problem.hessian_product(at.coef, conjugate)
+            curvature = float(np.sum(conjugate * product))
+            if curvature <= 0.0:
+                break
+            direction = direction + size / curvature * conjugate
+            residual = residual - size / curvature * product
+            scaled = residual / self.diagonal
+            previous, size = size, float(np.sum(residual * scaled))
+            conjugate = scaled + size / previous * conjugate
+        if not direction.any():
+            direction = -at.gradient / self.diagonal
+        return direction, float(np.sqrt(max(0.0, -np.sum(direction * at.gradient))))

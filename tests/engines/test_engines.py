@@ -1,0 +1,235 @@
+"""The same sums from every engine and every partition of the rows."""
+
+import itertools
+import tracemalloc
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+import scipy.sparse as sp
+
+from properly import kernels
+from properly.engines import MemoryEngine, Stream, StreamEngine
+from properly.engines.memory import BLOCK_BYTES
+from properly.kernels import LinearModel
+from properly.linear import ProperLinearClassifier
+from properly.losses import Composite, GEVLoss, LogLoss
+
+RNG = np.random.default_rng(0)
+N, K = 1200, 6
+X = RNG.normal(size=(N, K))
+Y = (X[:, 0] + RNG.logistic(size=N) > 1.0).astype(int)
+Y3 = np.digitize(X[:, 0] + RNG.logistic(size=N), [-0.5, 1.0])
+WEIGHT = RNG.integers(0, 3, N).astype(float)
+OFFSET = RNG.normal(size=N) / 3
+
+PARTITIONS = {
+    "one block": [0, N],
+    "halves": [0, 600, N],
+    "uneven": [0, 1, 2, 17, 1000, N],
+    "with empty blocks": [0, 0, 300, 300, 300, N, N],
+}
+
+
+def cut(edges, *arrays):
+    return [tuple(None if a is None else a[i:j] for a in arrays) for i, j in itertools.pairwise(edges)]
+
+
+MODELS = {
+    "log": {},
+    "elastic net": {"l1_ratio": 0.5, "C": 0.1},
+    "probit": {"link": "probit"},
+    "gev": {"loss": GEVLoss(0.3)},
+    "squared": {"loss": "squared", "link": "logit"},
+}
+
+
+@pytest.mark.parametrize("partition", PARTITIONS)
+@pytest.mark.parametrize("options", MODELS.values(), ids=MODELS)
+def test_any_partition_gives_the_coefficients_of_memory(partition, options):
+    whole = ProperLinearClassifier(tol=1e-12, **options).fit(X, Y, WEIGHT, OFFSET)
+    stream = Stream(cut(PARTITIONS[partition], X, Y, WEIGHT, OFFSET))
+    streamed = ProperLinearClassifier(tol=1e-12, **options).fit(stream)
+    np.testing.assert_allclose(streamed.coef_, whole.coef_, atol=1e-10, rtol=0)
+    np.testing.assert_allclose(streamed.intercept_, whole.intercept_, atol=1e-10, rtol=0)
+    np.testing.assert_allclose(streamed.predict_proba(stream), whole.predict_proba(X, OFFSET), atol=1e-12)
+
+
+def test_blocks_with_one_class_each():
+    order = np.argsort(Y3, kind="stable")
+    edges = [0, *np.cumsum(np.bincount(Y3))]
+    streamed = ProperLinearClassifier(tol=1e-12).fit(Stream(cut(edges, X[order], Y3[order])))
+    whole = ProperLinearClassifier(tol=1e-12).fit(X, Y3)
+    np.testing.assert_allclose(streamed.coef_, whole.coef_, atol=1e-10, rtol=0)
+
+
+def test_sparse_blocks_and_class_weights():
+    blocks = [(sp.csr_array(x), y) for x, y in cut([0, 500, N], X, Y)]
+    streamed = ProperLinearClassifier(tol=1e-12, class_weight="balanced").fit(Stream(blocks))
+    whole = ProperLinearClassifier(tol=1e-12, class_weight="balanced").fit(X, Y)
+    np.testing.assert_allclose(streamed.coef_, whole.coef_, atol=1e-10, rtol=0)
+
+
+def test_a_callable_is_asked_anew_for_every_pass():
+    calls = []
+
+    def blocks():
+        calls.append(1)
+        return iter(cut([0, 400, N], X, Y))
+
+    ProperLinearClassifier().fit(Stream(blocks))
+    assert len(calls) > 3
+
+
+class TestFiles:
+    @pytest.fixture
+    def table(self):
+        frame = pd.DataFrame(X, columns=[f"x{i}" for i in range(K)])
+        return pa.Table.from_pandas(frame.assign(label=np.where(Y == 1, "yes", "no"), w=WEIGHT, o=OFFSET))
+
+    @pytest.fixture
+    def whole(self):
+        return ProperLinearClassifier(tol=1e-12).fit(X, np.where(Y == 1, "yes", "no"), WEIGHT, OFFSET)
+
+    def write(self, table, folder, form):
+        if form == "parquet":
+            pyarrow.parquet.write_table(table, folder / "data.parquet", row_group_size=100)
+        elif form == "arrow":
+            with pa.ipc.new_file(folder / "data.arrow", table.schema) as writer:
+                writer.write_table(table, max_chunksize=100)
+        else:
+            pyarrow.feather.write_feather(table, folder / "data.feather")
+        return folder / f"data.{form}"
+
+    @pytest.mark.parametrize("form", ["parquet", "arrow", "feather"])
+    def test_formats(self, table, whole, tmp_path, form):
+        path = self.write(table, tmp_path, form)
+        stream = Stream(path, target="label", sample_weight="w", offset="o")
+        model = ProperLinearClassifier(tol=1e-12).fit(stream)
+        np.testing.assert_allclose(model.coef_, whole.coef_, atol=1e-10)
+        assert list(model.feature_names_in_) == [f"x{i}" for i in range(K)]
+        assert list(model.classes_) == ["no", "yes"]
+        np.testing.assert_allclose(model.predict_proba(stream), whole.predict_proba(X, OFFSET), atol=1e-10)
+        new = Stream(path, features=list(model.feature_names_in_), offset="o")  # no labels are needed to predict
+        np.testing.assert_allclose(model.predict_proba(new), whole.predict_proba(X, OFFSET), atol=1e-10)
+
+    def test_several_files_and_folders(self, table, whole, tmp_path):
+        for i, part in enumerate([table.slice(0, 500), table.slice(500)]):
+            pyarrow.parquet.write_table(part, tmp_path / f"part{i}.parquet")
+        for source in (sorted(tmp_path.iterdir()), tmp_path):
+            stream = Stream(source, target="label", sample_weight="w", offset="o")
+            model = ProperLinearClassifier(tol=1e-12).fit(stream)
+            np.testing.assert_allclose(model.coef_, whole.coef_, atol=1e-10)
+
+    def test_features_are_found_by_name(self, table, whole, tmp_path):
+        path = self.write(table.select(table.column_names[::-1]), tmp_path, "parquet")
+        model = ProperLinearClassifier(tol=1e-12).fit(
+            Stream(path, target="label", features=[f"x{i}" for i in range(K)], sample_weight="w", offset="o")
+        )
+        np.testing.assert_allclose(model.coef_, whole.coef_, atol=1e-10)
+        wrong_order = Stream(path, target="label", sample_weight="w", offset="o")
+        with pytest.raises(ValueError, match="feature names"):
+            model.predict_proba(wrong_order)
+
+    def test_errors_name_the_column(self, table, tmp_path):
+        path = self.write(table, tmp_path, "parquet")
+        with pytest.raises(ValueError, match="no column 'lable'; the file has 'x0'"):
+            Stream(path, target="lable")
+        with pytest.raises(ValueError, match="'label' holds"):
+            ProperLinearClassifier().fit(Stream(path, target="w"))
+        with pytest.raises(FileNotFoundError, match=r"missing\.parquet"):
+            Stream(tmp_path / "missing.parquet", target="y")
+        missing = table.set_column(0, "x0", pa.array([None, *X[1:, 0]]))
+        with pytest.raises(ValueError, match="'x0' has missing values"):
+            ProperLinearClassifier().fit(Stream(self.write(missing, tmp_path, "parquet"), target="label"))
+
+    def test_memory_is_bounded_by_a_block(self, tmp_path):
+        rows, path = 400_000, tmp_path / "long.parquet"
+        values = np.random.default_rng(0).normal(size=rows).astype(np.float32)
+        columns = {f"x{i}": np.roll(values, i) for i in range(20)}
+        pyarrow.parquet.write_table(pa.table({**columns, "y": values > 1}), path, row_group_size=20_000)
+        del columns
+        tracemalloc.start()
+        ProperLinearClassifier(C=0.1).fit(Stream(path, target="y"))
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert peak < 0.6 * rows * 20 * 8
+
+
+class TestBadStreams:
+    @pytest.mark.parametrize(
+        ("source", "message"),
+        [
+            (iter([]), "read only once"),
+            (7, "must be blocks, a callable or paths"),
+            ([(X, Y), (X[:, :3], Y)], "block 1 has 3 features"),
+            ([(X, Y[:5])], "y of block 0 has 5 rows"),
+            ([(X, Y, WEIGHT, OFFSET, 1)], "5 parts"),
+            ([(X, Y, -WEIGHT)], "must be finite and not negative"),
+            ([(np.where(X > 3, np.nan, X), Y)], "block 0 contains NaN or infinity"),
+            ([(X, None)], "no labels"),
+            ([], "no rows"),
+            ([(X[:0], Y[:0])], "no rows"),
+            ([(X, np.zeros(N))], "one class only"),
+            ([(X[:, 0], Y)], "two dimensions"),
+            ([(np.full((3, 2), "a"), [0, 1, 0])], "must be numbers"),
+        ],
+    )
+    def test_clear_errors(self, source, message):
+        with pytest.raises(ValueError, match=message):
+            ProperLinearClassifier().fit(Stream(source))
+
+    def test_labels_come_with_the_blocks(self):
+        with pytest.raises(ValueError, match="inside the blocks"):
+            ProperLinearClassifier().fit(Stream([(X, Y)]), Y)
+        model = ProperLinearClassifier().fit(X, Y)
+        with pytest.raises(ValueError, match="inside the blocks"):
+            model.predict_proba(Stream([(X, Y)]), offset=OFFSET)
+
+    def test_columns_are_for_files(self):
+        with pytest.raises(ValueError, match="name columns of files"):
+            Stream([(X, Y)], target="y")
+
+    def test_new_labels_in_a_later_pass(self):
+        passes = iter([Y, Y + 5, Y + 5])
+        with pytest.raises(ValueError, match="was not there in the first pass"):
+            ProperLinearClassifier().fit(Stream(lambda: [(X, next(passes))]))
+
+
+class TestMemoryEngine:
+    def test_threads_do_not_change_the_sum(self, monkeypatch):
+        rng = np.random.default_rng(1)
+        rows = 40 * BLOCK_BYTES // (8 * 16)
+        engine = MemoryEngine(rng.normal(size=(rows, 16)), rng.integers(0, 2, rows))
+        model, coef = LinearModel(Composite(LogLoss())), rng.normal(size=(1, 17))
+        sums = []
+        for threads in (1, 2, 5):
+            monkeypatch.setattr("joblib.cpu_count", lambda threads=threads: threads)
+            sums.append(engine.reduce(kernels.gradient, model, coef, True))
+        for other in sums[1:]:
+            assert other.value == sums[0].value
+            np.testing.assert_array_equal(other.gradient, sums[0].gradient)
+
+    @pytest.mark.parametrize("convert", [np.asarray, np.asfortranarray, sp.csr_array, sp.csc_array])
+    def test_blocks_are_the_rows(self, convert):
+        engine = MemoryEngine(convert(X), Y, WEIGHT)
+        engine.block_rows = 7
+        blocks = list(engine.blocks())
+        dense = [b.X.toarray() if sp.issparse(b.X) else b.X for b in blocks]
+        np.testing.assert_array_equal(np.concatenate(dense), X)
+        np.testing.assert_array_equal(np.concatenate([b.weight for b in blocks]), WEIGHT)
+
+    def test_thinned_rows_are_a_sample(self):
+        rng = np.random.default_rng(1)
+        big = MemoryEngine(rng.normal(size=(30_000, 3)), rng.integers(0, 2, 30_000), np.ones(30_000), np.ones(30_000))
+        sample = big.thinned()
+        assert 1000 < sum(block.X.shape[0] for block in sample.blocks()) < 15_000
+        assert MemoryEngine(X, Y).thinned() is None
+
+
+def test_map_keeps_the_order():
+    engine = StreamEngine(Stream(cut([0, 100, N], X, Y)), np.array([0, 1]))
+    np.testing.assert_array_equal(np.concatenate(list(engine.map(lambda block: block.X))), X)
