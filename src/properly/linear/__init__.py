@@ -1,0 +1,5 @@
+"""Linear models."""
+
+from properly.linear.classifier import ProperLinearClassifier
+
+__all__ = ["ProperLinearClassifier"]

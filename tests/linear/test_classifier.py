@@ -1,0 +1,424 @@
+"""The linear classifier against scikit-learn, statsmodels and its own definition."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+import statsmodels.api as sm
+from scipy.optimize import minimize
+from scipy.special import expit, softmax
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from properly.linear import ProperLinearClassifier
+from properly.links import GEV, Cloglog, Link, Probit
+from properly.losses import BetaLoss, Composite, CostWeightedLoss, GEVLoss, LogLoss, SquaredLoss, get_loss
+
+
+def draw(n=800, k=5, seed=0, classes=2):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, k))
+    scores = X @ rng.normal(size=(k, classes)) + rng.gumbel(size=(n, classes)) + np.linspace(1.5, 0, classes)
+    return X, scores.argmax(axis=1), rng.integers(0, 4, n).astype(float)
+
+
+X, Y, WEIGHT = draw()
+X3, Y3, WEIGHT3 = draw(classes=3, seed=1)
+
+
+def logistic(**options):
+    return LogisticRegression(tol=1e-12, max_iter=100_000, **options)
+
+
+def assert_same(ours, theirs, tolerance=1e-6):
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=tolerance, rtol=0)
+    np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=tolerance, rtol=0)
+
+
+class TestAgainstScikitLearn:
+    @pytest.mark.parametrize("convert", [np.asarray, np.asfortranarray, sp.csr_array, sp.csc_matrix, sp.csr_matrix])
+    @pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+    def test_containers_and_strengths(self, convert, C):
+        assert_same(ProperLinearClassifier(C=C).fit(convert(X), Y), logistic(C=C).fit(X, Y))
+
+    @pytest.mark.parametrize("options", [{"fit_intercept": False}, {"class_weight": {0: 1.0, 1: 5.0}}])
+    def test_options(self, options):
+        assert_same(ProperLinearClassifier(**options).fit(X, Y), logistic(**options).fit(X, Y))
+
+    def test_balanced_class_weight(self):
+        ours = ProperLinearClassifier(class_weight="balanced").fit(X, Y)
+        assert_same(ours, logistic(class_weight="balanced").fit(X, Y))
+
+    def test_no_penalty(self):
+        assert_same(ProperLinearClassifier(C=np.inf).fit(X, Y), logistic(C=np.inf).fit(X, Y))
+
+    def test_sample_weight(self):
+        assert_same(ProperLinearClassifier().fit(X, Y, WEIGHT), logistic().fit(X, Y, WEIGHT))
+
+    @pytest.mark.parametrize("l1_ratio", [0.3, 1.0])
+    @pytest.mark.parametrize("C", [0.03, 1.0])
+    def test_elastic_net(self, l1_ratio, C):
+        theirs = logistic(solver="saga", l1_ratio=l1_ratio, C=C, random_state=0).fit(X, Y)
+        ours = ProperLinearClassifier(l1_ratio=l1_ratio, C=C).fit(X, Y)
+        assert_same(ours, theirs)
+        np.testing.assert_array_equal(ours.coef_ == 0.0, theirs.coef_ == 0.0)
+
+    @pytest.mark.parametrize("weight", [None, WEIGHT3])
+    def test_multi_class(self, weight):
+        assert_same(ProperLinearClassifier().fit(X3, Y3, weight), logistic().fit(X3, Y3, weight))
+
+    def test_multi_class_sparse_and_lasso(self):
+        theirs = logistic(solver="saga", l1_ratio=1.0, C=0.05, random_state=0).fit(X3, Y3)
+        assert_same(ProperLinearClassifier(l1_ratio=1.0, C=0.05).fit(sp.csr_array(X3), Y3), theirs)
+
+    def test_float32_is_solved_in_float64(self):
+        single = X.astype(np.float32)
+        assert_same(ProperLinearClassifier().fit(single, Y), logistic().fit(single.astype(float), Y))
+
+    def test_default_tolerance_gives_five_decimals_on_awkward_scales(self):
+        awkward = X * np.array([1e-4, 1.0, 1e3, 5.0, 1.0]) + np.array([0.0, 10.0, 0.0, -300.0, 0.0])
+        scaler = StandardScaler().fit(awkward)
+        ours = ProperLinearClassifier(C=np.inf).fit(awkward, Y)
+        scaled = logistic(C=np.inf).fit(scaler.transform(awkward), Y)
+        np.testing.assert_allclose(ours.coef_ * scaler.scale_, scaled.coef_, atol=1e-5)
+
+
+@pytest.fixture(scope="module")
+def text():
+    rng = np.random.default_rng(0)
+    X = sp.random(600, 6000, density=0.01, format="csr", random_state=0)
+    return X, (rng.random(600) < expit(X @ (rng.normal(size=6000) * 3))).astype(int)
+
+
+class TestManyFeatures:
+    """Above a thousand coefficients conjugate gradients take over, and the lasso works on a part of the features."""
+
+    def test_ridge(self, text):
+        ours = ProperLinearClassifier().fit(*text)
+        assert_same(ours, logistic(solver="newton-cg").fit(*text), 1e-6)
+
+    def test_lasso(self, text):
+        X, y = text
+        ours = ProperLinearClassifier(l1_ratio=1.0, C=3.0).fit(X, y)
+        residual = ours.predict_proba(X)[:, 1] - y
+        gradient, coef = 3.0 * (X.T @ residual), ours.coef_[0]
+        used = coef != 0.0
+        assert 0 < used.sum() < 500
+        np.testing.assert_allclose(gradient[used], -np.sign(coef[used]), atol=1e-5)
+        assert np.abs(gradient[~used]).max() <= 1.0 + 1e-5
+
+    def test_softmax_by_conjugate_gradients(self):
+        X, y, _ = draw(400, 60, seed=3, classes=5)
+        assert_same(ProperLinearClassifier().fit(X, y), logistic().fit(X, y))
+
+
+@pytest.mark.parametrize(
+    ("link", "theirs"),
+    [
+        ("probit", sm.families.links.Probit()),
+        ("cloglog", sm.families.links.CLogLog()),
+        ("loglog", sm.families.links.LogLog()),
+        ("cauchit", sm.families.links.Cauchy()),
+    ],
+)
+def test_links_agree_with_statsmodels(link, theirs):
+    design = sm.add_constant(X)
+    reference = sm.GLM(Y, design, family=sm.families.Binomial(theirs), freq_weights=WEIGHT + 1).fit(tol=1e-14)
+    ours = ProperLinearClassifier(link=link, C=np.inf).fit(X, Y, WEIGHT + 1)
+    np.testing.assert_allclose(np.append(ours.intercept_, ours.coef_), reference.params, atol=1e-6)
+
+
+COMPOSITES = [
+    ("squared", None),
+    ("squared", "logit"),
+    ("boosting", "logit"),
+    ("boosting", None),
+    (BetaLoss(2, 5), None),
+    (BetaLoss(0.3, 0.7), "probit"),
+    (GEVLoss(0.4), None),
+    (GEVLoss(-1.2), None),
+    (GEVLoss(1.5), None),
+    (GEVLoss(0.2), "logit"),
+    ("log", GEV(-0.3)),
+    ("log", GEV(0.2)),
+    (BetaLoss.tailored(0.3, 20), "logit"),
+    (Probit().canonical_loss, None),
+    (Cloglog().canonical_loss, "logit"),
+]
+
+
+@pytest.mark.parametrize(("loss", "link"), COMPOSITES, ids=str)
+@pytest.mark.parametrize("l1_ratio", [0.0, 0.5])
+def test_the_stated_objective_is_minimised(loss, link, l1_ratio):
+    """Its gradient vanishes (elastic net: lies within the penalty), and no other optimiser finds a better point."""
+    C, X, Y, WEIGHT = 0.5, *draw(150, 2, seed=2)
+    model = ProperLinearClassifier(loss, link, C=C, l1_ratio=l1_ratio).fit(X, Y, WEIGHT)
+    composite = Composite(get_loss(loss), link if isinstance(link, Link) else model._link)
+    scores = X @ model.coef_[0] + model.intercept_[0]
+    rows = C * WEIGHT * composite.gradient(Y, scores)
+    smooth = X.T @ rows + (1.0 - l1_ratio) * model.coef_[0]
+    used = model.coef_[0] != 0.0
+    limit = 1e-5 * np.abs(rows).sum()
+    assert abs(rows.sum()) < limit
+    np.testing.assert_allclose(smooth[used], -l1_ratio * np.sign(model.coef_[0][used]), atol=limit)
+    assert np.all(np.abs(smooth[~used]) <= l1_ratio + limit)
+
+    def objective(parameters):
+        w, b = parameters[:-1], parameters[-1]
+        value = C * np.sum(WEIGHT * composite.value(Y, X @ w + b))
+        return value + (1.0 - l1_ratio) * 0.5 * w @ w + l1_ratio * np.abs(w).sum()
+
+    ours = objective(np.append(model.coef_[0], model.intercept_))
+    start = np.append(logistic().fit(X, Y, WEIGHT).coef_[0] * 0.5, model.intercept_)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # the rival steps outside the support of the link
+        rival = minimize(objective, start, method="Nelder-Mead", options={"maxiter": 300, "fatol": 1e-9})
+    assert ours <= rival.fun + 1e-6 * abs(rival.fun)
+
+
+class TestWeightsAndOffsets:
+    @pytest.mark.parametrize("options", [{}, {"loss": "gev"}, {"link": "probit"}, {"l1_ratio": 0.5}])
+    def test_weight_is_repetition(self, options):
+        copies = WEIGHT.astype(int)
+        weighted = ProperLinearClassifier(**options).fit(X, Y, WEIGHT)
+        repeated = ProperLinearClassifier(**options).fit(np.repeat(X, copies, axis=0), np.repeat(Y, copies))
+        assert_same(weighted, repeated, 1e-8)
+
+    def test_weight_is_repetition_with_balanced_classes(self):
+        copies = WEIGHT.astype(int)
+        weighted = ProperLinearClassifier(class_weight="balanced").fit(X, Y, WEIGHT)
+        repeated = ProperLinearClassifier(class_weight="balanced").fit(np.repeat(X, copies, 0), np.repeat(Y, copies))
+        assert_same(weighted, repeated, 1e-8)
+
+    def test_offset_moves_a_known_part_of_the_score(self):
+        whole = ProperLinearClassifier(C=np.inf).fit(X, Y)
+        known = 0.7 * X[:, 0]
+        rest = ProperLinearClassifier(C=np.inf).fit(X, Y, offset=known)
+        np.testing.assert_allclose(rest.coef_ + np.array([0.7, 0, 0, 0, 0]), whole.coef_, atol=1e-6)
+        np.testing.assert_allclose(rest.predict_proba(X, offset=known), whole.predict_proba(X), atol=1e-7)
+
+    def test_offset_per_class_in_the_softmax(self):
+        offset = np.random.default_rng(0).normal(size=(len(X3), 3))
+        model = ProperLinearClassifier(C=2.0).fit(X3, Y3, offset=offset)
+        p = softmax(X3 @ model.coef_.T + model.intercept_ + offset, axis=1)
+        np.testing.assert_allclose(model.predict_proba(X3, offset=offset), p, atol=1e-14)
+        residual = p - np.eye(3)[Y3]
+        np.testing.assert_allclose(2.0 * residual.T @ X3 + model.coef_, 0.0, atol=1e-4)
+
+
+class TestMultiClass:
+    def test_squared_loss_with_softmax_is_stationary(self):
+        model = ProperLinearClassifier("squared", C=1.0).fit(X3, Y3)
+        p = model.predict_proba(X3)
+        residual = p - np.eye(3)[Y3]
+        slope = p * (residual - np.sum(p * residual, axis=1, keepdims=True))
+        np.testing.assert_allclose(slope.T @ X3 + model.coef_, 0.0, atol=1e-4)
+
+    @pytest.mark.parametrize("options", [{"link": "probit"}, {"loss": GEVLoss(0.1)}, {"loss": "boosting"}])
+    def test_one_versus_rest(self, options):
+        model = ProperLinearClassifier(**options).fit(X3, Y3)
+        single = [ProperLinearClassifier(**options).fit(X3, k == Y3).predict_proba(X3)[:, 1] for k in range(3)]
+        expected = np.column_stack(single)
+        np.testing.assert_allclose(model.predict_proba(X3), expected / expected.sum(axis=1, keepdims=True), atol=1e-8)
+
+    def test_all_zero_one_versus_rest_probabilities_become_equal(self):
+        model = ProperLinearClassifier(GEVLoss(0.8)).fit(X3, Y3)
+        p = model.predict_proba(np.zeros((1, 5)), offset=np.full((1, 3), -1e3))
+        np.testing.assert_array_equal(p, 1.0 / 3.0)
+
+    def test_two_classes_by_softmax_name(self):
+        assert ProperLinearClassifier().fit(X, Y).coef_.shape == (1, 5)
+
+
+class TestData:
+    def test_frames_keep_their_names(self):
+        names = [f"f{i}" for i in range(5)]
+        plain = ProperLinearClassifier().fit(X, Y)
+        for frame, labels in [
+            (pd.DataFrame(X, columns=names), pd.Series(Y)),
+            (pl.DataFrame(X, schema=names), pl.Series(Y)),
+            (pa.table({name: X[:, i] for i, name in enumerate(names)}), pa.array(Y)),
+        ]:
+            model = ProperLinearClassifier().fit(frame, labels)
+            np.testing.assert_allclose(model.coef_, plain.coef_, rtol=1e-12)
+            if not isinstance(frame, pa.Table):
+                assert list(model.feature_names_in_) == names
+            np.testing.assert_allclose(model.predict_proba(frame), plain.predict_proba(X), rtol=1e-12)
+
+    @pytest.mark.parametrize("labels", [Y.astype(float), Y.astype(bool), np.where(Y == 1, "yes", "no")])
+    def test_labels_of_any_kind(self, labels):
+        model = ProperLinearClassifier().fit(X, labels)
+        np.testing.assert_array_equal(model.classes_, np.unique(labels))
+        assert_same(model, ProperLinearClassifier().fit(X, Y), 1e-12)
+        assert model.predict(X).dtype == labels.dtype
+
+    def test_in_a_pipeline_and_a_grid(self):
+        grid = GridSearchCV(
+            make_pipeline(StandardScaler(), ProperLinearClassifier()),
+            {"properlinearclassifier__loss": ["log", GEVLoss(0.1)], "properlinearclassifier__C": [0.1, 1.0]},
+            scoring="neg_brier_score",
+        ).fit(X, Y)
+        assert grid.best_score_ > -0.25
+
+    def test_clone_keeps_objects(self):
+        model = ProperLinearClassifier(BetaLoss(1, 2), GEV(0.1), C=3.0)
+        assert clone(model).get_params() == model.get_params()
+
+    def test_set_output_leaves_predictions_alone(self):
+        assert isinstance(ProperLinearClassifier().fit(pd.DataFrame(X), Y).predict_proba(pd.DataFrame(X)), np.ndarray)
+
+    def test_warm_start_needs_fewer_iterations(self):
+        model = ProperLinearClassifier(warm_start=True).fit(X, Y)
+        first = model.n_iter_[0]
+        assert model.fit(X, Y).n_iter_[0] == 1 < first
+
+    def test_centring_is_worth_it(self):
+        far = X + np.array([1e6, -1e7, 0.0, 3e5, 0.0])
+        near = ProperLinearClassifier(C=np.inf).fit(X, Y)
+        np.testing.assert_allclose(ProperLinearClassifier(C=np.inf).fit(far, Y).coef_, near.coef_, atol=1e-6)
+
+
+class TestProbabilities:
+    @pytest.mark.parametrize("loss", ["log", GEVLoss(0.5), GEVLoss(-0.5)])
+    def test_both_columns_keep_their_tail(self, loss):
+        model = ProperLinearClassifier(loss).fit(X, Y)
+        far = 20.0 * X
+        p = model.predict_proba(far)
+        scores = far @ model.coef_[0] + model.intercept_[0]
+        expected = Composite(get_loss(loss)).link.inverse_pair(scores)
+        np.testing.assert_allclose(p[:, 1], expected[0], rtol=1e-12)
+        np.testing.assert_allclose(p[:, 0], expected[1], rtol=1e-12)
+
+    @pytest.mark.parametrize("link", ["logit", "cloglog", "loglog", GEV(0.3)])
+    def test_positive_decision_means_more_likely_than_not(self, link):
+        model = ProperLinearClassifier(link=link).fit(X, Y)
+        np.testing.assert_array_equal(model.decision_function(X) > 0, model.predict_proba(X)[:, 1] > 0.5)
+        np.testing.assert_array_equal(model.predict(X), model.classes_[model.predict_proba(X).argmax(axis=1)])
+
+    def test_logarithms(self):
+        model = ProperLinearClassifier().fit(X, Y)
+        np.testing.assert_array_equal(model.predict_log_proba(X), np.log(model.predict_proba(X)))
+
+
+DIFFICULT_LOSSES = [("log", None), ("log", "probit"), ("squared", "logit"), ("boosting", None)] + [
+    (GEVLoss(xi), None) for xi in (-1.2, -0.5, 0.0, 0.3, 1.0, 2.0)
+]
+DIFFICULT_DATA = ["separated", "duplicated column", "constant column", "wild scales", "rare", "more columns than rows"]
+
+
+class TestDifficultData:
+    """Every fit ends in a stated status, with finite numbers."""
+
+    @staticmethod
+    def prepared(kind):
+        rng = np.random.default_rng(5)
+        X = rng.normal(size=(40, 60) if kind == "more columns than rows" else (500, 4))
+        score = X[:, 0] - X[:, 1]
+        y = (score + (0.0 if kind == "separated" else rng.normal(size=len(X)))) > 0.8
+        if kind == "duplicated column":
+            X = np.column_stack([X, X[:, :2]])
+        if kind == "constant column":
+            X = np.column_stack([X, np.full(len(X), 7.0), np.zeros(len(X))])
+        if kind == "wild scales":
+            X = X * np.array([1e8, 1e-8, 1.0, 1e4])
+        if kind == "rare":
+            X = rng.normal(size=(20_000, 4))
+            y = np.arange(20_000) % 10_000 == 17
+        return X, y
+
+    @pytest.mark.parametrize("kind", DIFFICULT_DATA)
+    @pytest.mark.parametrize(("loss", "link"), DIFFICULT_LOSSES, ids=str)
+    def test_with_penalty_it_converges(self, kind, loss, link):
+        X, y = self.prepared(kind)
+        model = ProperLinearClassifier(loss, link).fit(X, y)  # a warning would be an error
+        assert np.isfinite(model.coef_).all()
+        assert not np.isnan(model.predict_proba(X)).any()
+        if kind == "duplicated column":
+            np.testing.assert_allclose(model.coef_[0, :2], model.coef_[0, 4:], atol=1e-6)
+
+    @pytest.mark.parametrize(("loss", "link"), DIFFICULT_LOSSES, ids=str)
+    @pytest.mark.parametrize("kind", ["separated", "more columns than rows"])
+    def test_separation_without_penalty_is_reported(self, kind, loss, link):
+        X, y = self.prepared(kind)
+        with pytest.warns(ConvergenceWarning, match="finite C|lower C"):
+            model = ProperLinearClassifier(loss, link, C=np.inf).fit(X, y)
+        assert np.isfinite(model.coef_).all()
+        assert not np.isnan(model.predict_proba(X)).any()
+
+    @pytest.mark.parametrize("kind", ["duplicated column", "constant column"])
+    def test_collinear_columns_without_penalty_get_the_least_norm(self, kind):
+        X, y = self.prepared(kind)
+        model = ProperLinearClassifier(C=np.inf).fit(X, y)
+        reference = ProperLinearClassifier(C=np.inf).fit(X[:, :4], y)
+        np.testing.assert_allclose(model.predict_proba(X), reference.predict_proba(X[:, :4]), atol=1e-6)
+
+    def test_out_of_iterations_says_what_to_do(self):
+        with pytest.warns(ConvergenceWarning, match="increase max_iter"):
+            ProperLinearClassifier(max_iter=1).fit(X, Y)
+
+
+class TestBadInput:
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"C": 0.0}, "C must be a positive number"),
+            ({"C": -1.0}, "got -1.0"),
+            ({"C": np.nan}, "C must be a positive number"),
+            ({"C": "strong"}, "C must be a positive number"),
+            ({"l1_ratio": 1.5}, r"l1_ratio must lie in \[0, 1\], got 1.5"),
+            ({"tol": 0.0}, "tol must be positive"),
+            ({"max_iter": 0}, "max_iter must be a whole number"),
+            ({"loss": "logg"}, "loss must be one of 'log', 'squared', 'boosting', 'gev', got 'logg'"),
+            ({"link": "logitt"}, "link must be one of 'logit', 'probit'"),
+            ({"loss": CostWeightedLoss(0.2)}, "step function"),
+            ({"class_weight": "equal"}, "class_weight must be"),
+            ({"class_weight": {7: 1.0}}, "class_weight names 7"),
+            ({"class_weight": {0: -1.0}}, "class_weight must be positive"),
+        ],
+    )
+    def test_parameters(self, options, message):
+        with pytest.raises(ValueError, match=message):
+            ProperLinearClassifier(**options).fit(X, Y)
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            ((X, np.zeros(len(X)), None, None), "one class only"),
+            ((X, Y, -np.ones(len(X)), None), "must not be negative"),
+            ((X, Y, np.zeros(len(X)), None), "zero for every row"),
+            ((X, Y, np.where(Y == 1, 0.0, 1.0), None), "every row of class 1 has weight 0"),
+            ((X, Y, np.full(len(X), np.nan), None), "sample_weight must be finite"),
+            ((X, Y, np.ones(3), None), "sample_weight has 3 entries"),
+            ((X, Y[:-1], None, None), "inconsistent numbers of samples"),
+            ((X, Y, None, np.ones(3)), "offset"),
+            ((X, Y, None, np.full(len(X), np.inf)), "offset must be finite"),
+            ((np.where(X > 3, np.nan, X), Y, None, None), "NaN"),
+            ((np.where(X > 2, np.inf, X), Y, None, None), "infinity"),
+            ((X, X[:, 0], None, None), "Unknown label type"),
+            ((X, None, None, None), "requires y"),
+            ((X[:0], Y[:0], None, None), "minimum of 1"),
+        ],
+    )
+    def test_data(self, arguments, message):
+        with pytest.raises(ValueError, match=message):
+            ProperLinearClassifier().fit(*arguments)
+
+    def test_prediction(self):
+        model = ProperLinearClassifier().fit(X, Y)
+        with pytest.raises(ValueError, match="3 features"):
+            model.predict_proba(X[:, :3])
+        with pytest.raises(ValueError, match="offset"):
+            model.predict_proba(X, offset=np.ones(2))
+
+
+def test_wrong_losses_are_named():
+    assert get_loss(LogLoss()) == LogLoss()
+    assert isinstance(get_loss("squared"), SquaredLoss)
