@@ -82,26 +82,32 @@ def _collect(X: Any, rows: Array, width: int) -> Array:
 
 
 @dataclass
-class Description(Statistic):
-    """How many rows there are, their weight by class, and the first two moments of the features."""
+class Classes(Statistic):
+    """How many rows there are, and their weight by class."""
 
     rows: int
-    class_weight: Array
+    weight: Array
+
+
+def classes(block: Block, n_classes: int) -> Classes:
+    return Classes(len(block.y), np.bincount(block.y, block.weight, n_classes).astype(np.float64))
+
+
+@dataclass
+class Moments(Statistic):
+    """The weighted sums of the features and of their squares, and how many rows came sparse."""
+
     total: Array
     squares: Array
+    sparse_rows: int
 
 
-def describe(block: Block, n_classes: int) -> Description:
-    rows = block.X.shape[0]
-    weight = np.ones(rows) if block.weight is None else block.weight
+def moments(block: Block) -> Moments:
     X = block.X
-    squares = X.power(2) if sparse.issparse(X) else np.square(X, dtype=np.float64)
-    return Description(
-        rows,
-        np.bincount(block.y, weights=weight, minlength=n_classes).astype(np.float64),
-        np.asarray(X.T @ weight, dtype=np.float64),
-        np.asarray(squares.T @ weight, dtype=np.float64),
-    )
+    weight = np.ones(X.shape[0]) if block.weight is None else block.weight
+    if sparse.issparse(X):
+        return Moments(np.asarray(X.T @ weight), np.asarray(X.power(2).T @ weight), X.shape[0])
+    return Moments(X.T @ weight, np.square(X).T @ weight, 0)
 
 
 @dataclass

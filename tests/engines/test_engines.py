@@ -207,7 +207,7 @@ class TestMemoryEngine:
         model, coef = LinearModel(Composite(LogLoss())), rng.normal(size=(1, 17))
         sums = []
         for threads in (1, 2, 5):
-            monkeypatch.setattr("joblib.cpu_count", lambda threads=threads: threads)
+            monkeypatch.setattr("properly.engines.memory.number_of_threads", lambda threads=threads: threads)
             sums.append(engine.reduce(kernels.gradient, model, coef, True))
         for other in sums[1:]:
             assert other.value == sums[0].value

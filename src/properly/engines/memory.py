@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any
 
-import joblib
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
@@ -17,8 +17,8 @@ from properly.engines.base import Engine, S, add_up, combine_weights
 from properly.kernels import Block
 from properly.probabilities import Array
 
-BLOCK_BYTES = 2**20  # one block and its working copy stay in the second-level cache
-_CHUNK = 8  # blocks added up together, whatever the number of threads, so that sums do not depend on it
+BLOCK_BYTES = 2**21  # small enough for the cache, large enough for threads not to wait for each other
+_CHUNK = 4  # blocks added up together, whatever the number of threads, so that sums do not depend on it
 _THIN, _SAMPLE_ROWS = 6, 4096  # a sample is every sixth row, if that leaves enough of them
 
 
@@ -57,10 +57,11 @@ class MemoryEngine(Engine):
         def add_chunk(chunk: range) -> S:
             return add_up(kernel(self.block(start), *params) for start in chunk)
 
-        if len(chunks) == 1:
-            return add_chunk(chunks[0])
-        with _blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(joblib.cpu_count()) as pool:
-            return add_up(iter(pool.map(add_chunk, chunks)))
+        threads = number_of_threads() if len(chunks) > 1 else 1
+        if threads == 1:
+            return add_up(map(add_chunk, chunks))
+        with _blas().limit(limits=1, user_api="blas"):  # every thread calls BLAS for itself
+            return add_up(_pool(threads, os.getpid()).map(add_chunk, chunks))
 
     def reweighted(self, class_factor: Array) -> Engine:
         return MemoryEngine(self.X, self.y, combine_weights(self.weight, self.y, class_factor), self.offset)
@@ -77,6 +78,17 @@ class MemoryEngine(Engine):
         )
 
 
+def number_of_threads() -> int:
+    """As many as BLAS would use: one setting (OMP_NUM_THREADS, threadpoolctl, joblib's workers) governs both."""
+    return max((library["num_threads"] for library in _blas().info()), default=1)
+
+
 @cache
 def _blas() -> ThreadpoolController:
-    return ThreadpoolController()
+    return ThreadpoolController().select(user_api="blas")
+
+
+@cache
+def _pool(threads: int, process: int) -> ThreadPoolExecutor:
+    """A pool per process: threads do not survive a fork."""
+    return ThreadPoolExecutor(threads, thread_name_prefix="properly")

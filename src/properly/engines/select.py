@@ -37,8 +37,14 @@ def checked_features(estimator: BaseEstimator, X: Any, *, reset: bool, y: ArrayL
             f"{type(estimator).__name__} requires y to be passed, but the target y is None "
             "(only a properly.engines.Stream brings its own labels)."
         )
-    X = validate_data(estimator, X, reset=reset, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
-    return X
+    return validate_data(
+        estimator,
+        X,
+        reset=reset,
+        accept_sparse=("csr", "csc"),
+        dtype=(np.float64, np.float32),
+        ensure_all_finite=not reset,  # a fit looks at the sums of squares instead, which saves it a pass
+    )
 
 
 def checked_offset(offset: ArrayLike | None, n_rows: int, n_scores: int = 1) -> Array | None:

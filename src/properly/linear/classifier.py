@@ -15,11 +15,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from properly import kernels
 from properly.engines.base import Engine
 from properly.engines.select import checked_features, checked_offset, training_engine
 from properly.engines.stream import Stream
-from properly.kernels import Description
-from properly.linear.fitting import Fit, Penalty, describe, fit_linear
+from properly.linear.fitting import Data, Fit, Penalty, fit_linear
 from properly.links import Link, Logit, get_link
 from properly.losses import Composite, LogLoss, Loss, SoftmaxComposite, SquaredLoss, get_loss
 from properly.probabilities import Array
@@ -133,22 +133,20 @@ class ProperLinearClassifier(ClassifierMixin, BaseEstimator):
         previous = self._previous(classes)
         if len(classes) < 2:
             raise ValueError(f"y holds one class only, {classes.tolist()[0]!r}; at least 2 classes are needed.")
-        engine, description = self._weighted(engine, classes)
+        data = self._described(engine, classes)
         self.classes_ = classes
-        composites = self._composites(len(classes))
         fits = [
             fit_linear(
-                engine,
+                data,
                 composite,
                 penalty,
-                description,
                 positive=positive,
                 fit_intercept=self.fit_intercept,
                 start=None if previous is None else (previous[0][rows], previous[1][rows]),
                 tol=self.tol,
                 max_iter=self.max_iter,
             )
-            for composite, positive, rows in composites
+            for composite, positive, rows in self._composites(len(classes))
         ]
         self._keep(fits)
         return self
@@ -173,30 +171,31 @@ class ProperLinearClassifier(ClassifierMixin, BaseEstimator):
             return None
         return self.coef_, self.intercept_
 
-    def _weighted(self, engine: Engine, classes: NDArray[Any]) -> tuple[Engine, Description]:
-        """The engine with class weights applied, and its description."""
-        description = describe(engine, len(classes))
-        share = description.class_weight
+    def _described(self, engine: Engine, classes: NDArray[Any]) -> Data:
+        """The data with class weights applied."""
+        share = engine.reduce(kernels.classes, len(classes)).weight
         if not share.sum() > 0.0:
             raise ValueError("sample_weight is zero for every row; at least one must be positive.")
         if np.any(share == 0.0):
             empty = classes[share == 0.0].tolist()[0]
             raise ValueError(f"every row of class {empty!r} has weight 0; drop these rows or weight them.")
         if self.class_weight is None:
-            return engine, description
-        if self.class_weight == "balanced":
-            factor = share.sum() / (len(share) * share)
-        elif isinstance(self.class_weight, Mapping):
-            unknown = [label for label in self.class_weight if label not in classes]
-            if unknown:
-                raise ValueError(f"class_weight names {unknown[0]!r}, which is no class of y: {classes.tolist()}.")
-            factor = np.array([float(self.class_weight.get(label, 1.0)) for label in classes.tolist()])
-            if not (np.isfinite(factor).all() and (factor > 0.0).all()):
-                raise ValueError(f"class_weight must be positive and finite, got {self.class_weight!r}.")
-        else:
+            return Data.describe(engine, share, self.fit_intercept)
+        factor = self._class_factor(share, classes)
+        return Data.describe(engine.reweighted(factor), share * factor, self.fit_intercept)
+
+    def _class_factor(self, share: Array, classes: NDArray[Any]) -> Array:
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
+            return share.sum() / (len(share) * share)
+        if not isinstance(self.class_weight, Mapping):
             raise ValueError(f'class_weight must be a dict, "balanced" or None, got {self.class_weight!r}.')
-        engine = engine.reweighted(factor)
-        return engine, describe(engine, len(classes))
+        unknown = [label for label in self.class_weight if label not in classes]
+        if unknown:
+            raise ValueError(f"class_weight names {unknown[0]!r}, which is no class of y: {classes.tolist()}.")
+        factor = np.array([float(self.class_weight.get(label, 1.0)) for label in classes.tolist()])
+        if not (np.isfinite(factor).all() and (factor > 0.0).all()):
+            raise ValueError(f"class_weight must be positive and finite, got {self.class_weight!r}.")
+        return factor
 
     def _composites(self, n_classes: int) -> list[tuple[Composite | SoftmaxComposite, int, slice]]:
         """What is fitted: (composite, the class it calls 1, the rows of coef_)."""

@@ -3,21 +3,51 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
-from scipy import sparse
+from sklearn.utils import assert_all_finite
 
 from properly import kernels
 from properly.engines.base import Engine
 from properly.engines.memory import MemoryEngine
-from properly.kernels import Description, LinearModel
+from properly.kernels import LinearModel
 from properly.losses.composite import Composite
 from properly.losses.multiclass import SoftmaxComposite
 from properly.probabilities import Array
 from properly.solvers import Problem, Solution, minimise
 
-_FAR_FROM_ZERO = 100.0  # a column whose mean is this many standard deviations away from 0 is centred
+_FAR_FROM_ZERO = 100.0  # columns are centred if the mean of one is this many standard deviations away from 0
+
+
+class Data(NamedTuple):
+    """The rows to fit, and what several fits to them share."""
+
+    engine: Engine
+    class_weight: Array
+    center: Array | None
+    spread: Array  # standard deviations of the features
+    squares: Array  # weighted sums of squares of the features (centred, if they are)
+
+    @classmethod
+    def describe(cls, engine: Engine, class_weight: Array, may_center: bool) -> Self:
+        """One pass over the features; sums that are not finite betray features that are not."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            moments = engine.reduce(kernels.moments)
+        if not np.isfinite(moments.squares).all():
+            if isinstance(engine, MemoryEngine):
+                assert_all_finite(engine.X, input_name="X")
+            raise ValueError("X holds values whose squares overflow float64 (beyond 1e150); scale the features.")
+        weight = float(class_weight.sum())
+        mean = moments.total / weight
+        spread = np.sqrt(np.maximum(moments.squares / weight - mean**2, 0.0))
+        far = may_center and not moments.sparse_rows and bool(np.any(np.abs(mean) > _FAR_FROM_ZERO * spread))
+        squares = weight * spread**2 if far else moments.squares
+        return cls(engine, class_weight, mean if far else None, spread, squares)
+
+    @property
+    def weight(self) -> float:
+        return float(self.class_weight.sum())
 
 
 class Penalty(NamedTuple):
@@ -35,10 +65,9 @@ class Fit(NamedTuple):
 
 
 def fit_linear(
-    engine: Engine,
+    data: Data,
     composite: Composite | SoftmaxComposite,
     penalty: Penalty,
-    description: Description,
     *,
     positive: int = 1,
     fit_intercept: bool = True,
@@ -47,44 +76,36 @@ def fit_linear(
     max_iter: int,
 ) -> Fit:
     """Minimise Σ weight · loss + ½ ridge ‖w‖² + lasso ‖w‖₁ over coefficients and a free intercept."""
-    weight = float(description.class_weight.sum())
-    mean = description.total / weight
-    spread = np.sqrt(np.maximum(description.squares / weight - mean**2, 0.0))
-    center = None
-    dense = not (isinstance(engine, MemoryEngine) and sparse.issparse(engine.X))
-    if fit_intercept and dense and np.any(np.abs(mean) > _FAR_FROM_ZERO * spread):
-        center = mean
-    model = LinearModel(composite, positive, center)
-    squares = description.squares if center is None else weight * spread**2
-    problem = Problem(
-        engine,
-        model,
-        penalty.ridge,
-        penalty.lasso,
-        weight,
-        np.append(squares, [weight] * fit_intercept),
-        len(mean),
-    )
-    coef = _starting_point(composite, description, positive, fit_intercept) if start is None else _joined(start, center)
-    if not fit_intercept:
-        coef = coef[:, : len(mean)]
+    k = len(data.spread)
+    model = LinearModel(composite, positive, data.center)
+    squares = np.append(data.squares, [data.weight] * fit_intercept)
+    problem = Problem(data.engine, model, penalty.ridge, penalty.lasso, data.weight, squares, k)
     if start is None:
-        coef = _fitted_to_sample(problem, coef, len(description.class_weight), tol, max_iter)
+        coef = _at_class_proportions(composite, data, positive)[:, : len(squares)]
+        coef = _fitted_to_sample(problem, coef, len(data.class_weight), tol, max_iter)
+    else:
+        coef = _with_intercept(*start, data.center)[:, : len(squares)]
     solution = minimise(problem, coef, tol, max_iter)
-    w = solution.coef[:, : len(mean)]
-    intercept = solution.coef[:, len(mean)] if fit_intercept else np.zeros(len(w))
-    if center is not None:
-        intercept = intercept - w @ center
-    runaway = penalty.ridge == penalty.lasso == 0.0 and _has_run_away(problem, solution.coef, spread)
-    return Fit(w.copy(), intercept, solution, runaway)
+    w = solution.coef[:, :k].copy()
+    intercept = solution.coef[:, k].copy() if fit_intercept else np.zeros(len(w))
+    if data.center is not None:
+        intercept -= w @ data.center
+    runaway = not any(penalty) and _has_run_away(problem, solution.coef, data.spread)
+    return Fit(w, intercept, solution, runaway)
 
 
-def _has_run_away(problem: Problem, coef: Array, spread: Array) -> bool:
-    """Whether an unpenalised fit shows separable classes: huge coefficients, or next to no loss at all."""
-    if np.any(np.abs(coef[:, : problem.n_features]) * spread > 25.0):
-        return True
-    value = problem.engine.reduce(kernels.gradient, problem.model, coef, True).value
-    return bool(value < 1e-6 * problem.weight)
+def _at_class_proportions(composite: Composite | SoftmaxComposite, data: Data, positive: int) -> Array:
+    """Coefficients 0 and the intercept that gives every row the class proportions."""
+    share = data.class_weight / data.weight
+    if isinstance(composite, SoftmaxComposite):
+        intercept = np.log(share) - np.log(share).mean()
+    else:
+        intercept = np.atleast_1d(composite.link.link(share[positive], np.delete(share, positive).sum()))
+    return np.column_stack([np.zeros((len(intercept), len(data.spread))), intercept])
+
+
+def _with_intercept(coef: Array, intercept: Array, center: Array | None) -> Array:
+    return np.column_stack([coef, intercept if center is None else intercept + coef @ center])
 
 
 def _fitted_to_sample(problem: Problem, coef: Array, n_classes: int, tol: float, max_iter: int) -> Array:
@@ -96,10 +117,9 @@ def _fitted_to_sample(problem: Problem, coef: Array, n_classes: int, tol: float,
     sample = problem.engine.thinned()
     if sample is None:
         return coef
-    description = describe(sample, n_classes)
-    total = float(description.class_weight.sum())
-    rarest = description.rows * float(description.class_weight.min()) / total if total > 0.0 else 0.0
-    if rarest < 3 * coef.size:
+    classes = sample.reduce(kernels.classes, n_classes)
+    total = float(classes.weight.sum())
+    if total == 0.0 or classes.rows * classes.weight.min() / total < 3 * coef.size:
         return coef
     share = total / problem.weight
     rough = replace(
@@ -111,29 +131,12 @@ def _fitted_to_sample(problem: Problem, coef: Array, n_classes: int, tol: float,
         squares=problem.squares * share,
     )
     coef = _fitted_to_sample(rough, coef, n_classes, tol, max_iter)
-    return minimise(rough, coef, max(tol, 0.1 * float(np.sqrt(coef.size / description.rows))), max_iter).coef
+    return minimise(rough, coef, max(tol, 0.3 * float(np.sqrt(coef.size / classes.rows))), max_iter).coef
 
 
-def _starting_point(
-    composite: Composite | SoftmaxComposite, description: Description, positive: int, fit_intercept: bool
-) -> Array:
-    """Coefficients 0 and the intercept at the class proportions."""
-    n_features = len(description.total)
-    share = description.class_weight / description.class_weight.sum()
-    if isinstance(composite, SoftmaxComposite):
-        coef = np.zeros((len(share), n_features + 1))
-        coef[:, -1] = np.log(share) - np.log(share).mean()
-        return coef
-    coef = np.zeros((1, n_features + 1))
-    coef[0, -1] = composite.link.link(share[positive], np.delete(share, positive).sum())
-    return coef
-
-
-def _joined(start: tuple[Array, Array], center: Array | None) -> Array:
-    coef, intercept = start
-    shift = 0.0 if center is None else coef @ center
-    return np.column_stack([coef, intercept + shift])
-
-
-def describe(engine: Engine, n_classes: int) -> Description:
-    return engine.reduce(kernels.describe, n_classes)
+def _has_run_away(problem: Problem, coef: Array, spread: Array) -> bool:
+    """Whether an unpenalised fit shows separable classes: huge coefficients, or next to no loss at all."""
+    if np.any(np.abs(coef[:, : problem.n_features]) * spread > 25.0):
+        return True
+    value = problem.engine.reduce(kernels.gradient, problem.model, coef, True).value
+    return bool(value < 1e-6 * problem.weight)

@@ -25,6 +25,9 @@ class Direction(ABC):
     def refresh(self, at: Point, kind: str) -> bool:
         """Take the curvature at this point; False if this kind of it is of no use there."""
 
+    def learn(self, at: Point, new: Point) -> None:  # noqa: B027 - not every direction has a use for it
+        """Take what a change of the gradient tells about the curvature, until the next refresh."""
+
     @abstractmethod
     def step(self, at: Point) -> tuple[Array, float]:
         """The direction and its size λ."""
@@ -36,16 +39,38 @@ class Direction(ABC):
 
 
 class NewtonDirection(Direction):
-    """d = -H⁻¹g with the whole curvature matrix, for up to about a thousand coefficients."""
+    """d = -H⁻¹g with the whole curvature matrix, for up to about a thousand coefficients.
+
+    While H is kept, BFGS updates correct it with every new gradient, so that steps which need no curvature matrix
+    still converge faster and faster.
+    """
 
     def refresh(self, at: Point, kind: str) -> bool:
         squares = np.tile(self.problem.squares, len(at.coef))
         self.factor = Factor(self.problem.hessian(at.coef, kind), squares, self.problem.weight)
+        self.updates: list[tuple[Array, Array, float]] = []
         return self.factor.positive
 
+    def learn(self, at: Point, new: Point) -> None:
+        moved, changed = (new.coef - at.coef).ravel(), (new.gradient - at.gradient).ravel()
+        curvature = float(moved @ changed)
+        if curvature > 0.0:
+            self.updates.append((moved, changed, 1.0 / curvature))
+
     def step(self, at: Point) -> tuple[Array, float]:
-        direction = -self.factor.solve(at.gradient.ravel()).reshape(at.coef.shape)
+        direction = -self._solve(at.gradient.ravel()).reshape(at.coef.shape)
         return direction, float(np.sqrt(max(0.0, -np.sum(direction * at.gradient))))
+
+    def _solve(self, x: Array) -> Array:
+        """H⁻¹x by the two loops of L-BFGS around the factor."""
+        shares = []
+        for moved, changed, inverse in reversed(self.updates):
+            shares.append(inverse * float(moved @ x))
+            x = x - shares[-1] * changed
+        x = self.factor.solve(x)
+        for (moved, changed, inverse), share in zip(self.updates, reversed(shares), strict=True):
+            x = x + (share - inverse * float(changed @ x)) * moved
+        return x
 
 
 class Factor:

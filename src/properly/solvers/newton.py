@@ -59,6 +59,8 @@ def minimise(problem: Problem, start: Array, tol: float, max_iter: int) -> Solut
             break
         new = problem.point(at.coef + step)
         finite = bool(np.isfinite(new.gradient).all())
+        if finite:
+            direction.learn(at, new)
         new_step, new_size = direction.step(new) if finite else (step, np.inf)
         contraction = new_size / size if size > 0.0 else 1.0
         if not finite or not _accepted(problem, at, step, new, contraction):
