@@ -10,6 +10,7 @@ import numpy as np
 
 from properly import special
 from properly.losses.base import Loss, product
+from properly.options import check_finite
 from properly.probabilities import Array, Probabilities
 
 if TYPE_CHECKING:
@@ -106,10 +107,10 @@ class BetaLoss(_BetaFamily):
 
     def __post_init__(self) -> None:
         for name, value in (("alpha", self.alpha), ("beta", self.beta)):
-            if not (np.isfinite(value) and value > -1.0):
-                raise ValueError(f"{name} must be finite and above -1 (the loss is infinite otherwise), got {value}.")
-        if not np.isfinite(self.log_scale):
-            raise ValueError(f"log_scale must be finite, got {self.log_scale}.")
+            check_finite(value, name)
+            if value <= -1.0:
+                raise ValueError(f"{name} must be above -1 (the loss is infinite otherwise), got {value}.")
+        check_finite(self.log_scale, "log_scale")
 
     @classmethod
     def tailored(cls, at: float, concentration: float) -> BetaLoss:
@@ -121,10 +122,12 @@ class BetaLoss(_BetaFamily):
         >>> BetaLoss.tailored(0.1, 50).weight(0.1)
         np.float64(11.11...)
         """
+        check_finite(at, "at")
+        check_finite(concentration, "concentration")
         if not 0.0 < at < 1.0:
             raise ValueError(f"at must lie strictly between 0 and 1, got {at}.")
-        if not (np.isfinite(concentration) and concentration >= 0.0):
-            raise ValueError(f"concentration must be finite and not negative, got {concentration}.")
+        if concentration < 0.0:
+            raise ValueError(f"concentration must not be negative, got {concentration}.")
         alpha, beta = at * concentration, (1.0 - at) * concentration
         return cls(alpha, beta, -alpha * float(np.log(at)) - beta * float(np.log1p(-at)))
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from properly.losses.base import Loss
+from properly.options import check_finite
 from properly.probabilities import Array, Probabilities
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class CostWeightedLoss(Loss):
     smooth: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
+        check_finite(self.cost, "cost")
         if not 0.0 < self.cost < 1.0:
             raise ValueError(f"cost must lie strictly between 0 and 1, got {self.cost}.")
 

@@ -1,0 +1,98 @@
+"""What every link can do."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from properly.probabilities import Array, Probabilities, as_probabilities, as_scores, unwrap
+
+if TYPE_CHECKING:
+    from properly.losses import Loss
+
+
+class Link(ABC):
+    """A strictly increasing map from probabilities to scores.
+
+    A subclass gives the private methods below: they take float64 arrays that were checked already, and run inside
+    ``np.errstate`` of the caller. With F the inverse link, p = F(v) and q = 1 - p, the *hazards* are
+    a = p'/p = d ln p/dv and b = p'/q = -d ln q/dv: with them, no loss needs the product of something that overflows
+    and something that underflows.
+    """
+
+    def link(self, p: ArrayLike, q: ArrayLike | None = None) -> Array:
+        """The score v of the probability p; give q = 1 - p as well where p is close to 1."""
+        with np.errstate(all="ignore"):
+            return unwrap(self._link(as_probabilities(p, q)))
+
+    def inverse(self, v: ArrayLike) -> Array:
+        """The probability p of the score v."""
+        return self.inverse_pair(v)[0]
+
+    def inverse_pair(self, v: ArrayLike) -> tuple[Array, Array]:
+        """The pair (p, 1 - p), each accurate to its own last digits."""
+        with np.errstate(all="ignore"):
+            p, q = self._pair(as_scores(v))
+        return unwrap(p), unwrap(q)
+
+    def inverse_derivative(self, v: ArrayLike) -> Array:
+        """dp/dv at the score v; never negative."""
+        with np.errstate(all="ignore"):
+            return unwrap(self._derivative(as_scores(v)))
+
+    @property
+    def canonical_loss(self) -> Loss:
+        """The proper loss whose composite with this link is convex with gradient p - y."""
+        from properly.losses.canonical import canonical_loss
+
+        return canonical_loss(self)
+
+    @abstractmethod
+    def _link(self, at: Probabilities) -> Array: ...
+
+    @abstractmethod
+    def _pair(self, v: Array) -> tuple[Array, Array]:
+        """(p, q)."""
+
+    @abstractmethod
+    def _logs(self, v: Array) -> tuple[Array, Array]:
+        """(ln p, ln q), finite long after p or q have underflowed."""
+
+    @abstractmethod
+    def _derivative(self, v: Array) -> Array:
+        """p' = dp/dv."""
+
+    @abstractmethod
+    def _hazards(self, v: Array) -> tuple[Array, Array]:
+        """(p'/p, p'/q)."""
+
+    @abstractmethod
+    def _hazard_slopes(self, v: Array) -> tuple[Array, Array]:
+        """The derivatives in v of the two hazards."""
+
+    @abstractmethod
+    def _antiderivatives(self, v: Array) -> tuple[Array, Array]:
+        """(∫ p dv from -∞ to v, ∫ q dv from v to ∞): the canonical loss at y = 0 and at y = 1."""
+
+    def _probabilities(self, v: Array) -> Probabilities:
+        return Probabilities(*self._pair(v), *self._logs(v))
+
+    # The same at a probability: for a link whose score is a poor coordinate near the end of its support.
+
+    def _hazards_at(self, at: Probabilities) -> tuple[Array, Array]:
+        return self._hazards(self._link(at))
+
+    def _hazard_slopes_at(self, at: Probabilities) -> tuple[Array, Array]:
+        return self._hazard_slopes(self._link(at))
+
+    def _antiderivatives_at(self, at: Probabilities) -> tuple[Array, Array]:
+        return self._antiderivatives(self._link(at))
+
+    def _weight_at(self, at: Probabilities) -> Array:
+        """1/p' = dv/dp, the weight function of the canonical loss."""
+        a, b = self._hazards_at(at)
+        weight = np.where(at.p <= at.q, np.exp(-np.log(a) - at.log_p), np.exp(-np.log(b) - at.log_q))
+        return np.where(np.isnan(weight), np.inf, weight)  # p' vanishes at both ends
