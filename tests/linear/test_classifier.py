@@ -249,9 +249,16 @@ class TestData:
         ]:
             model = ProperLinearClassifier().fit(frame, labels)
             np.testing.assert_allclose(model.coef_, plain.coef_, rtol=1e-12)
-            if not isinstance(frame, pa.Table):
-                assert list(model.feature_names_in_) == names
+            assert list(model.feature_names_in_) == names
             np.testing.assert_allclose(model.predict_proba(frame), plain.predict_proba(X), rtol=1e-12)
+
+    @pytest.mark.parametrize("library", ["pandas", "polars", "arrow"])
+    def test_columns_in_another_order_are_refused(self, library):
+        columns = {f"f{i}": X[:, i] for i in range(5)}
+        frame = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "arrow": pa.table}[library]
+        model = ProperLinearClassifier().fit(frame(columns), Y)
+        with pytest.raises(ValueError, match="feature names"):
+            model.predict_proba(frame(dict(reversed(columns.items()))))
 
     @pytest.mark.parametrize("labels", [Y.astype(float), Y.astype(bool), np.where(Y == 1, "yes", "no")])
     def test_labels_of_any_kind(self, labels):

@@ -24,20 +24,21 @@ def training_engine(
         if y is not None or sample_weight is not None or offset is not None:
             raise ValueError("y, sample_weight and offset must come inside the blocks when X is a Stream.")
         return _stream_engine(estimator, X)
-    X = checked_features(estimator, X, reset=True, y=y)
+    if y is None:
+        raise ValueError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None "
+            "(only a properly.engines.Stream brings its own labels)."
+        )
+    X = checked_features(estimator, X, reset=True)
     labels = _checked_labels(y, X.shape[0])
     classes = np.unique(labels)
     weight = _checked_weight(sample_weight, X.shape[0])
     return MemoryEngine(X, encode(labels, classes), weight, checked_offset(offset, X.shape[0])), classes
 
 
-def checked_features(estimator: BaseEstimator, X: Any, *, reset: bool, y: ArrayLike | None = None) -> Any:
-    if reset and y is None:
-        raise ValueError(
-            f"{type(estimator).__name__} requires y to be passed, but the target y is None "
-            "(only a properly.engines.Stream brings its own labels)."
-        )
-    return validate_data(
+def checked_features(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
+    names = list(X.column_names) if _is_arrow(X) else None  # scikit-learn does not look for these
+    X = validate_data(
         estimator,
         X,
         reset=reset,
@@ -45,6 +46,26 @@ def checked_features(estimator: BaseEstimator, X: Any, *, reset: bool, y: ArrayL
         dtype=(np.float64, np.float32),
         ensure_all_finite=not reset,  # a fit looks at the sums of squares instead, which saves it a pass
     )
+    if names is not None:
+        check_names(estimator, names, reset=reset)
+    return X
+
+
+def check_names(estimator: BaseEstimator, names: list[str], *, reset: bool) -> None:
+    """Record the names of the features, or compare them with those of the fit."""
+    if reset:
+        estimator.feature_names_in_ = np.asarray(names, dtype=object)
+        return
+    fitted = getattr(estimator, "feature_names_in_", None)
+    if fitted is not None and list(fitted) != names:
+        raise ValueError(
+            f"The feature names should match those that were passed during fit: {list(fitted)}, got {names}; "
+            "select the columns in this order."
+        )
+
+
+def _is_arrow(X: Any) -> bool:
+    return type(X).__module__.startswith("pyarrow.") and hasattr(X, "column_names")
 
 
 def checked_offset(offset: ArrayLike | None, n_rows: int, n_scores: int = 1) -> Array | None:
@@ -101,5 +122,5 @@ def _stream_engine(estimator: BaseEstimator, stream: Stream) -> tuple[Engine, ND
         raise ValueError("the stream has no rows.")
     estimator.n_features_in_ = n_features
     if stream.feature_names is not None:
-        estimator.feature_names_in_ = np.asarray(stream.feature_names, dtype=object)
+        check_names(estimator, stream.feature_names, reset=True)
     return StreamEngine(stream, classes), classes

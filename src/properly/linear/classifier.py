@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from properly import kernels
 from properly.engines.base import Engine
-from properly.engines.select import checked_features, checked_offset, training_engine
+from properly.engines.select import check_names, checked_features, checked_offset, training_engine
 from properly.engines.stream import Stream
 from properly.linear.fitting import Data, Fit, Penalty, fit_linear
 from properly.links import Link, Logit, get_link
@@ -248,19 +248,12 @@ class ProperLinearClassifier(ClassifierMixin, BaseEstimator):
         if isinstance(X, Stream):
             if offset is not None:
                 raise ValueError("offset must come inside the blocks when X is a Stream.")
-            self._check_names(X)
+            if X.feature_names is not None:
+                check_names(self, X.feature_names, reset=False)
             parts = [self._block_scores(x, block_offset) for x, _, _, block_offset in X.raw_blocks()]
             return np.concatenate(parts) if parts else np.empty((0, len(self.coef_)))
         X = checked_features(self, X, reset=False)
         return self._block_scores(X, checked_offset(offset, X.shape[0]))
-
-    def _check_names(self, stream: Stream) -> None:
-        fitted = getattr(self, "feature_names_in_", None)
-        if fitted is not None and stream.feature_names is not None and list(fitted) != stream.feature_names:
-            raise ValueError(
-                f"The feature names should match those of the fit: {list(fitted)}, got {stream.feature_names}; "
-                "give Stream(features=...) the names in this order."
-            )
 
     def _block_scores(self, X: Any, offset: Array | None) -> Array:
         if X.shape[1] != self.coef_.shape[1]:
