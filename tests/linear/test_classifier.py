@@ -161,7 +161,7 @@ def test_the_stated_objective_is_minimised(loss, link, l1_ratio):
     """Its gradient vanishes (elastic net: lies within the penalty), and no other optimiser finds a better point."""
     C, X, Y, WEIGHT = 0.5, *draw(150, 2, seed=2)
     model = ProperLinearClassifier(loss, link, C=C, l1_ratio=l1_ratio).fit(X, Y, WEIGHT)
-    composite = Composite(get_loss(loss), link if isinstance(link, Link) else model._link)
+    composite = Composite(get_loss(loss), link if isinstance(link, Link) else model.link_)
     scores = X @ model.coef_[0] + model.intercept_[0]
     rows = C * WEIGHT * composite.gradient(Y, scores)
     smooth = X.T @ rows + (1.0 - l1_ratio) * model.coef_[0]

@@ -9,24 +9,20 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special as sc
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
 
 from properly import kernels
 from properly.engines.base import Engine
-from properly.engines.select import check_names, checked_features, checked_offset, training_engine
-from properly.engines.stream import Stream
+from properly.engines.select import training_engine
 from properly.linear.fitting import Data, Fit, Penalty, fit_linear
+from properly.linear.prediction import LinearPredictor
 from properly.links import Link, Logit, get_link
 from properly.losses import Composite, LogLoss, Loss, SoftmaxComposite, SquaredLoss, get_loss
 from properly.probabilities import Array
 from properly.solvers import Status
 
 
-class ProperLinearClassifier(ClassifierMixin, BaseEstimator):
+class ProperLinearClassifier(LinearPredictor):
     """Class probabilities from a linear score, for any proper loss and link.
 
     Minimises C · Σ_i weight_i · loss(y_i, x_i·w + b) + (1 - l1_ratio)/2 · ‖w‖² + l1_ratio · ‖w‖₁, with the intercept b
@@ -60,6 +56,7 @@ class ProperLinearClassifier(ClassifierMixin, BaseEstimator):
     classes_ : array of shape (n_classes,)
     coef_ : array of shape (1, n_features) or (n_classes, n_features)
     intercept_ : array of shape (1,) or (n_classes,)
+    link_ : the link between score and probability; None stands for the softmax
     n_iter_ : array of int, iterations of each problem solved
     solutions_ : list of `properly.solvers.Solution`, how each problem ended
     n_features_in_, feature_names_in_ : as in scikit-learn
@@ -82,10 +79,6 @@ class ProperLinearClassifier(ClassifierMixin, BaseEstimator):
     >>> model.predict_proba(X).shape
     (2000, 2)
     """
-
-    classes_: NDArray[Any]
-    coef_: Array
-    intercept_: Array
 
     def __init__(
         self,
@@ -201,12 +194,12 @@ class ProperLinearClassifier(ClassifierMixin, BaseEstimator):
         """What is fitted: (composite, the class it calls 1, the rows of coef_)."""
         loss = get_loss(self.loss)
         link = None if self.link is None else get_link(self.link)
-        self._softmax = n_classes > 2 and isinstance(loss, LogLoss | SquaredLoss) and link in (None, Logit())
-        if self._softmax:
+        if n_classes > 2 and isinstance(loss, LogLoss | SquaredLoss) and link in (None, Logit()):
+            self.link_ = None
             return [(SoftmaxComposite(loss), 0, slice(None))]
         composite = Composite(loss, link) if loss.smooth else Composite(loss, link or Logit())
         composite.require_smooth()
-        self._link = composite.link
+        self.link_ = composite.link
         if n_classes == 2:
             return [(composite, 1, slice(None))]
         return [(composite, k, slice(k, k + 1)) for k in range(n_classes)]
@@ -216,7 +209,7 @@ class ProperLinearClassifier(ClassifierMixin, BaseEstimator):
         self.intercept_ = np.concatenate([fit.intercept for fit in fits])
         self.solutions_ = [fit.solution for fit in fits]
         self.n_iter_ = np.array([solution.n_iter for solution in self.solutions_])
-        if self._softmax:  # only differences between classes matter: take the representative that sums to 0
+        if self.link_ is None:  # only differences between classes matter: take the representative that sums to 0
             self.intercept_ = self.intercept_ - self.intercept_.mean()
         for fit in fits:
             self._warn(fit)
@@ -241,67 +234,3 @@ class ProperLinearClassifier(ClassifierMixin, BaseEstimator):
         else:
             return
         warnings.warn(message, ConvergenceWarning, stacklevel=4)
-
-    def _scores(self, X: Any, offset: ArrayLike | None) -> Array:
-        """x·w + b + offset, of shape (n_samples, scores)."""
-        check_is_fitted(self)
-        if isinstance(X, Stream):
-            if offset is not None:
-                raise ValueError("offset must come inside the blocks when X is a Stream.")
-            if X.feature_names is not None:
-                check_names(self, X.feature_names, reset=False)
-            parts = [self._block_scores(x, block_offset) for x, _, _, block_offset in X.raw_blocks()]
-            return np.concatenate(parts) if parts else np.empty((0, len(self.coef_)))
-        X = checked_features(self, X, reset=False)
-        return self._block_scores(X, checked_offset(offset, X.shape[0]))
-
-    def _block_scores(self, X: Any, offset: Array | None) -> Array:
-        if X.shape[1] != self.coef_.shape[1]:
-            raise ValueError(f"X has {X.shape[1]} features, but the model was fitted with {self.coef_.shape[1]}.")
-        scores = np.asarray(X @ self.coef_.T, dtype=np.float64) + self.intercept_
-        if offset is None:
-            return scores
-        return np.asarray(scores + (offset if offset.ndim == 2 else offset[:, None]))
-
-    def decision_function(self, X: Any, offset: ArrayLike | None = None) -> Array:
-        """The score, measured from the score of p = 1/2, so that positive means the second class.
-
-        For the logit and every other symmetric link that is x·w + b itself. Of shape (n_samples,) for two classes,
-        (n_samples, n_classes) otherwise.
-        """
-        scores = self._scores(X, offset)
-        if self._softmax:
-            return scores
-        scores -= self._link.link(0.5)
-        return scores[:, 0] if len(self.classes_) == 2 else scores
-
-    def predict_proba(self, X: Any, offset: ArrayLike | None = None) -> Array:
-        """Class probabilities, one column per entry of ``classes_``.
-
-        Both columns of a binary model are accurate to their own last digits. A link with bounded support (GEV)
-        gives exactly 0 or 1 outside it.
-        """
-        scores = self._scores(X, offset)
-        if self._softmax:
-            return np.asarray(sc.softmax(scores, axis=1))
-        p, q = self._link.inverse_pair(scores)
-        if len(self.classes_) == 2:
-            return np.hstack([q, p])
-        total = p.sum(axis=1, keepdims=True)
-        return np.where(total > 0.0, p / np.where(total > 0.0, total, 1.0), 1.0 / len(self.classes_))
-
-    def predict_log_proba(self, X: Any, offset: ArrayLike | None = None) -> Array:
-        """The logarithms of `predict_proba`."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X, offset))
-
-    def predict(self, X: Any, offset: ArrayLike | None = None) -> NDArray[Any]:
-        """The most probable class."""
-        decision = self.decision_function(X, offset)
-        index = (decision > 0.0).astype(np.intp) if decision.ndim == 1 else decision.argmax(axis=1)
-        return np.asarray(self.classes_[index])
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
