@@ -1,5 +1,7 @@
 """Linear models."""
 
 from properly.linear.classifier import ProperLinearClassifier
+from properly.linear.gev import GEVCanonicalRegression
+from properly.linear.rare_events import RareEventLogisticRegression
 
-__all__ = ["ProperLinearClassifier"]
+__all__ = ["GEVCanonicalRegression", "ProperLinearClassifier", "RareEventLogisticRegression"]

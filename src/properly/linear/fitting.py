@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
-from typing import NamedTuple, Self
+from numbers import Integral, Real
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import assert_all_finite
 
 from properly import kernels
@@ -15,7 +19,7 @@ from properly.kernels import LinearModel
 from properly.losses.composite import Composite
 from properly.losses.multiclass import SoftmaxComposite
 from properly.probabilities import Array
-from properly.solvers import Problem, Solution, minimise
+from properly.solvers import Problem, Solution, Status, minimise
 
 _FAR_FROM_ZERO = 100.0  # columns are centred if the mean of one is this many standard deviations away from 0
 
@@ -50,11 +54,40 @@ class Data(NamedTuple):
         return float(self.class_weight.sum())
 
 
+def weight_by_class(engine: Engine, classes: NDArray[Any]) -> Array:
+    """The summed weight of every class, of which there must be two or more, none of them empty."""
+    if len(classes) < 2:
+        raise ValueError(f"y holds one class only, {classes.tolist()[0]!r}; at least 2 classes are needed.")
+    weight = engine.reduce(kernels.classes, len(classes)).weight
+    if not weight.sum() > 0.0:
+        raise ValueError("sample_weight is zero for every row; at least one must be positive.")
+    if np.any(weight == 0.0):
+        empty = classes[weight == 0.0].tolist()[0]
+        raise ValueError(f"every row of class {empty!r} has weight 0; drop these rows or weight them.")
+    return weight
+
+
 class Penalty(NamedTuple):
     """The factors of ½‖w‖² and ‖w‖₁."""
 
     ridge: float
     lasso: float
+
+    @classmethod
+    def of(cls, C: float, l1_ratio: float = 0.0) -> Self:
+        if not (isinstance(C, Real) and C > 0.0):
+            raise ValueError(f"C must be a positive number (np.inf for no penalty), got {C!r}.")
+        if not (isinstance(l1_ratio, Real) and 0.0 <= l1_ratio <= 1.0):
+            raise ValueError(f"l1_ratio must lie in [0, 1], got {l1_ratio!r}.")
+        strength = 0.0 if np.isinf(C) else 1.0 / float(C)
+        return cls((1.0 - float(l1_ratio)) * strength, float(l1_ratio) * strength)
+
+
+def check_limits(tol: float, max_iter: int) -> None:
+    if not (isinstance(tol, Real) and 0.0 < tol < np.inf):
+        raise ValueError(f"tol must be positive and finite, got {tol!r}.")
+    if not (isinstance(max_iter, Integral) and max_iter >= 1):
+        raise ValueError(f"max_iter must be a whole number of at least 1, got {max_iter!r}.")
 
 
 class Fit(NamedTuple):
@@ -92,6 +125,29 @@ def fit_linear(
         intercept -= w @ data.center
     runaway = not any(penalty) and _has_run_away(problem, solution.coef, data.spread)
     return Fit(w, intercept, solution, runaway)
+
+
+def warn_about(fit: Fit, tol: float, max_iter: int) -> None:
+    """A ConvergenceWarning with a remedy, unless the fit converged."""
+    status, size = fit.solution.status, fit.solution.size
+    if fit.runaway:
+        message = (
+            "the classes look separable: without a penalty the coefficients grow without limit and the "
+            "probabilities tend to 0 and 1; use a finite C."
+        )
+    elif status is Status.OUT_OF_ITERATIONS:
+        message = (
+            f"the fit stopped after max_iter={max_iter} iterations with a Newton decrement per row of {size:.1e}, "
+            f"above tol={tol:.1e}; increase max_iter, scale the features, or lower C."
+        )
+    elif status is Status.STALLED:
+        message = (
+            f"the fit stopped where no step improves it any more, with a Newton decrement per row of {size:.1e}, "
+            f"above tol={tol:.1e}; scale the features, lower C, or raise tol if this is precise enough."
+        )
+    else:
+        return
+    warnings.warn(message, ConvergenceWarning, stacklevel=4)
 
 
 def _at_class_proportions(composite: Composite | SoftmaxComposite, data: Data, positive: int) -> Array:

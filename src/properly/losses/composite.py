@@ -29,6 +29,9 @@ class Composite:
     loss : Loss
     link : Link or None, default None
         None means the canonical link of the loss.
+    extend : bool, default True
+        Whether a canonical pair with bounded support goes on as its tangent outside it, which keeps it convex.
+        False leaves it flat there: the score is clipped to the support, as in Agarwal et al. (2014).
 
     Examples
     --------
@@ -42,15 +45,17 @@ class Composite:
 
     loss: Loss
     link: Link
+    extend: bool
 
-    def __init__(self, loss: Loss, link: Link | None = None) -> None:
+    def __init__(self, loss: Loss, link: Link | None = None, extend: bool = True) -> None:
+        object.__setattr__(self, "extend", extend)
         object.__setattr__(self, "loss", loss)
         object.__setattr__(self, "link", loss.canonical_link if link is None else link)
 
     @cached_property
     def canonical(self) -> bool:
         """Whether loss and link are a canonical pair, so that the composite is convex with gradient p - y."""
-        return is_canonical(self.loss, self.link)
+        return self.extend and is_canonical(self.loss, self.link)
 
     def value(self, y: ArrayLike, v: ArrayLike) -> Array:
         """The loss ℓ(y, v)."""
