@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
+from scipy import sparse, special
 
 from properly.losses.composite import Composite
 from properly.losses.multiclass import SoftmaxComposite
@@ -56,9 +56,12 @@ class LinearModel:
         scores = np.asarray(X @ coef[:, :k].T, dtype=np.float64)
         if coef.shape[1] > k:
             scores += coef[:, k]
-        if block.offset is not None:
-            scores += block.offset if block.offset.ndim == 2 else block.offset[:, None]
-        return scores if isinstance(self.composite, SoftmaxComposite) else scores[:, 0]
+        offset = block.offset
+        if isinstance(self.composite, SoftmaxComposite):
+            return scores if offset is None else scores + offset
+        if offset is None:
+            return scores[:, 0]
+        return scores[:, 0] + (offset if offset.ndim == 1 else offset[:, self.positive])
 
     def target(self, block: Block) -> NDArray[Any]:
         return block.y if isinstance(self.composite, SoftmaxComposite) else block.y == self.positive
@@ -102,12 +105,30 @@ class Moments(Statistic):
     sparse_rows: int
 
 
-def moments(block: Block) -> Moments:
-    X = block.X
-    weight = np.ones(X.shape[0]) if block.weight is None else block.weight
-    if sparse.issparse(X):
-        return Moments(np.asarray(X.T @ weight), np.asarray(X.power(2).T @ weight), X.shape[0])
+def moments(block: Block, center: Array | None) -> Moments:
+    weight = np.ones(block.X.shape[0]) if block.weight is None else block.weight
+    if sparse.issparse(block.X):
+        return Moments(block.X.T @ weight, block.X.power(2).T @ weight, block.X.shape[0])
+    X = block.X if center is None else block.X - center
     return Moments(X.T @ weight, np.square(X).T @ weight, 0)
+
+
+@dataclass
+class OffsetRange(Statistic):
+    """The smallest and the largest offset of the score."""
+
+    smallest: float
+    largest: float
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(min(self.smallest, other.smallest), max(self.largest, other.largest))
+
+
+def offset_range(block: Block, positive: int) -> OffsetRange:
+    if block.offset is None:
+        return OffsetRange(0.0, 0.0)
+    offset = block.offset if block.offset.ndim == 1 else block.offset[:, positive]
+    return OffsetRange(float(offset.min()), float(offset.max()))
 
 
 @dataclass
@@ -134,35 +155,28 @@ class Hessian(Statistic):
     hessian: Array
 
 
-def hessian(block: Block, model: LinearModel, coef: Array, kind: str, columns: NDArray[np.intp] | None) -> Hessian:
+def hessian(block: Block, model: LinearModel, coef: Array, observed: bool, columns: NDArray[np.intp] | None) -> Hessian:
     """`columns` picks features (the intercept always stays); None means all."""
     X, y = model.design(block), model.target(block)
+    composite, picked = model.composite, X if columns is None else X[:, columns]
+    width = picked.shape[1] + coef.shape[1] - X.shape[1]
     with np.errstate(all="ignore"):
         v = model.scores(block, X, coef)
-        observed = kind == "observed"
-        curvature = model.composite._observed_curvature(y, v) if observed else model.composite._expected_curvature(y, v)
-        curvature = np.minimum(_weighted(block, curvature), _STEEPEST)
-    intercept = coef.shape[1] > X.shape[1]
-    if columns is not None:
-        X = X[:, columns]
-    return Hessian(_gram(X, curvature, intercept))
+        if isinstance(composite, Composite):
+            curvature = composite._observed_curvature(y, v) if observed else composite._expected_curvature(y, v)
+            return Hessian(_weighted_gram(picked, _weighted(block, _bounded(curvature)), width))
+        scores = len(coef)
+        gram = np.empty((scores, width, scores, width))
+        for one in range(scores):
+            column = _weighted(block, composite._curvature_column(y, v, one, observed))
+            for other in range(one + 1):
+                gram[one, :, other] = gram[other, :, one] = _weighted_gram(picked, column[:, other], width)
+        return Hessian(gram.reshape(scores * width, scores * width))
 
 
-_STEEPEST = 1e12
-"""A GEV link with ξ < -1 has an infinite slope at the edge of its support; a direction needs finite curvatures."""
-
-
-def _gram(X: Any, curvature: Array, intercept: bool) -> Array:
-    """Σ_i curvature_i ⊗ (x_i, 1)(x_i, 1)ᵀ, for one score or for all pairs of scores."""
-    width = X.shape[1] + intercept
-    if curvature.ndim == 1:
-        return _weighted_gram(X, curvature, width)
-    scores = curvature.shape[1]
-    gram = np.empty((scores, width, scores, width))
-    for one in range(scores):
-        for other in range(one + 1):
-            gram[one, :, other] = gram[other, :, one] = _weighted_gram(X, curvature[:, one, other], width)
-    return gram.reshape(scores * width, scores * width)
+def _bounded(curvature: Array) -> Array:
+    """A GEV link with ξ < -1 is infinitely steep at the edge of its support; a direction needs finite curvatures."""
+    return np.clip(curvature, -1e12, 1e12)
 
 
 def _weighted_gram(X: Any, curvature: Array, width: int) -> Array:
@@ -189,7 +203,7 @@ def _weighted_gram(X: Any, curvature: Array, width: int) -> Array:
 
 @dataclass
 class HessianProduct(Statistic):
-    """The curvature matrix times a direction, and its diagonal."""
+    """The expected curvature matrix times a direction."""
 
     product: Array
 
@@ -202,24 +216,47 @@ def hessian_product(block: Block, model: LinearModel, coef: Array, direction: Ar
         if isinstance(model.composite, SoftmaxComposite):
             rows = model.composite._curvature_product(y, v, along)
         else:
-            rows = np.minimum(model.composite._expected_curvature(y, v), _STEEPEST) * along
+            rows = _bounded(model.composite._expected_curvature(y, v)) * along
         return HessianProduct(_collect(X, _weighted(block, rows), coef.shape[1]))
 
 
 @dataclass
 class HessianDiagonal(Statistic):
+    """The diagonal of the expected curvature matrix."""
+
     diagonal: Array
 
 
 def hessian_diagonal(block: Block, model: LinearModel, coef: Array) -> HessianDiagonal:
     X, y = model.design(block), model.target(block)
     with np.errstate(all="ignore"):
-        curvature = model.composite._expected_curvature(y, model.scores(block, X, coef))
-    if curvature.ndim == 3:
-        curvature = np.einsum("ikk->ik", curvature)
-    curvature = np.minimum(_weighted(block, curvature), _STEEPEST)
+        v = model.scores(block, X, coef)
+        if isinstance(model.composite, SoftmaxComposite):
+            curvature = model.composite._curvature_diagonal(y, v)
+        else:
+            curvature = _bounded(model.composite._expected_curvature(y, v))
     squares = X.power(2) if sparse.issparse(X) else np.square(X)
-    return HessianDiagonal(_collect(squares, curvature, coef.shape[1]))
+    return HessianDiagonal(_collect(squares, _weighted(block, curvature), coef.shape[1]))
+
+
+@dataclass
+class Misfits(Statistic):
+    """The weight of the rows whose own class is not yet as good as certain."""
+
+    weight: float
+
+
+def misfits(block: Block, model: LinearModel, coef: Array) -> Misfits:
+    X, y = model.design(block), model.target(block)
+    with np.errstate(all="ignore"):
+        v = model.scores(block, X, coef)
+        if isinstance(model.composite, SoftmaxComposite):
+            p = special.softmax(v, axis=1)
+            other = 1.0 - p[np.arange(len(y)), y]
+        else:
+            p, q = model.composite.link._pair(v)
+            other = np.where(y, q, p)
+    return Misfits(float(_weighted(block, (other > 1e-3).astype(np.float64)).sum()))
 
 
 @dataclass

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -60,7 +61,7 @@ class MemoryEngine(Engine):
         threads = number_of_threads() if len(chunks) > 1 else 1
         if threads == 1:
             return add_up(map(add_chunk, chunks))
-        with _blas().limit(limits=1, user_api="blas"):  # every thread calls BLAS for itself
+        with _one_blas_thread(os.getpid()):  # each of ours calls BLAS for itself
             return add_up(_pool(threads, os.getpid()).map(add_chunk, chunks))
 
     def reweighted(self, class_factor: Array) -> Engine:
@@ -86,6 +87,30 @@ def number_of_threads() -> int:
 @cache
 def _blas() -> ThreadpoolController:
     return ThreadpoolController().select(user_api="blas")
+
+
+class _OneBlasThread:
+    """Holds BLAS to one thread while anyone needs it: the first one in sets the limit, the last one out lifts it."""
+
+    def __init__(self) -> None:
+        self.lock, self.users = Lock(), 0
+
+    def __enter__(self) -> None:
+        with self.lock:
+            if self.users == 0:
+                self.limit = _blas().limit(limits=1)
+            self.users += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self.lock:
+            self.users -= 1
+            if self.users == 0:
+                self.limit.restore_original_limits()
+
+
+@cache
+def _one_blas_thread(process: int) -> _OneBlasThread:
+    return _OneBlasThread()
 
 
 @cache

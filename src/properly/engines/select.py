@@ -33,7 +33,7 @@ def training_engine(
     labels = _checked_labels(y, X.shape[0])
     classes = np.unique(labels)
     weight = _checked_weight(sample_weight, X.shape[0])
-    return MemoryEngine(X, encode(labels, classes), weight, checked_offset(offset, X.shape[0])), classes
+    return MemoryEngine(X, encode(labels, classes), weight, checked_offset(offset, X.shape[0], len(classes))), classes
 
 
 def checked_features(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
@@ -68,14 +68,16 @@ def _is_arrow(X: Any) -> bool:
     return type(X).__module__.startswith("pyarrow.") and hasattr(X, "column_names")
 
 
-def checked_offset(offset: ArrayLike | None, n_rows: int, n_scores: int = 1) -> Array | None:
+def checked_offset(offset: ArrayLike | None, n_rows: int, n_classes: int) -> Array | None:
+    """One offset per row for two classes, one per row and class for more."""
     if offset is None:
         return None
     offset = as_float(offset, "offset")
-    if offset.shape != (n_rows,) and offset.shape != (n_rows, n_scores) and offset.ndim != 2:
-        raise ValueError(f"offset must have one entry per row, got shape {offset.shape} for {n_rows} rows.")
-    if len(offset) != n_rows:
-        raise ValueError(f"offset has {len(offset)} rows, X has {n_rows}.")
+    expected = (n_rows,) if n_classes <= 2 else (n_rows, n_classes)
+    if offset.shape != expected:
+        raise ValueError(
+            f"offset must have shape {expected} for {n_rows} rows and {n_classes} classes, got {offset.shape}."
+        )
     if not np.isfinite(offset).all():
         raise ValueError("offset must be finite.")
     return offset
@@ -109,18 +111,26 @@ def _checked_weight(sample_weight: ArrayLike | None, n_rows: int) -> Array | Non
 
 def _stream_engine(estimator: BaseEstimator, stream: Stream) -> tuple[Engine, NDArray[Any]]:
     classes: NDArray[Any] | None = None
-    n_features = 0
-    for X, y, _, _ in stream.raw_blocks():
+    offset_width, n_features = None, 0
+    for X, y, _, offset in stream.raw_blocks():
         if y is None:
             raise ValueError("the stream has no labels; blocks must be (X, y, ...), files need target=.")
-        labels = np.asarray(column_or_1d(y))
-        check_array(labels, ensure_2d=False, dtype=None, input_name="y")
-        check_classification_targets(labels)
-        classes = np.unique(labels) if classes is None else np.union1d(classes, labels)
+        check_array(y, ensure_2d=False, dtype=None, input_name="y")
+        check_classification_targets(y)
+        classes = np.unique(y) if classes is None else np.union1d(classes, y)
         n_features = X.shape[1]
+        if offset is not None:
+            offset_width = 1 if offset.ndim == 1 else offset.shape[1]
     if classes is None:
         raise ValueError("the stream has no rows.")
+    if offset_width is not None and offset_width != (1 if len(classes) <= 2 else len(classes)):
+        raise ValueError(
+            f"offsets in the stream have {offset_width} column(s); {len(classes)} classes need "
+            f"{'one offset a row' if len(classes) <= 2 else f'{len(classes)} a row'}."
+        )
     estimator.n_features_in_ = n_features
     if stream.feature_names is not None:
         check_names(estimator, stream.feature_names, reset=True)
+    elif hasattr(estimator, "feature_names_in_"):
+        del estimator.feature_names_in_
     return StreamEngine(stream, classes), classes

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils.validation import column_or_1d
 
 from properly.engines.base import Engine, combine_weights
 from properly.engines.memory import MemoryEngine
@@ -78,6 +79,7 @@ class Stream:
         """(X, labels, weight, offset) of every block that has rows, checked."""
         n_features = None
         for index, item in enumerate(self._open()):
+            self._check_names(item, index)
             X, y, weight, offset = _checked_block(item, index)
             if n_features is None:
                 n_features = X.shape[1]
@@ -85,6 +87,20 @@ class Stream:
                 raise ValueError(f"block {index} has {X.shape[1]} features, the blocks before it {n_features}.")
             if X.shape[0]:
                 yield X, y, weight, offset
+
+    def _check_names(self, item: Any, index: int) -> None:
+        """Blocks that are data frames must all have the same columns in the same order."""
+        X = item[0] if isinstance(item, tuple | list) and len(item) else item
+        if not hasattr(X, "columns"):
+            return
+        names = [str(name) for name in getattr(X, "column_names", X.columns)]
+        if self.feature_names is None:
+            self.feature_names = names
+        elif names != self.feature_names:
+            raise ValueError(
+                f"block {index} has the columns {names}, but {self.feature_names} came before; give every block the "
+                "same columns in the same order."
+            )
 
 
 def _checked_block(item: Any, index: int) -> tuple[Any, NDArray[Any] | None, Array | None, Array | None]:
@@ -97,9 +113,11 @@ def _checked_block(item: Any, index: int) -> tuple[Any, NDArray[Any] | None, Arr
         raise ValueError(f"X of block {index} must have two dimensions, got {X.ndim}.")
     if not np.isfinite(X.data if sparse.issparse(X) else X).all():
         raise ValueError(f"X of block {index} contains NaN or infinity; drop or impute such rows first.")
-    labels = None if y is None else np.asarray(y)
-    weight = None if weight is None else as_float(weight, f"sample_weight of block {index}")
+    labels = None if y is None else np.asarray(column_or_1d(y))
+    weight = None if weight is None else column_or_1d(as_float(weight, f"sample_weight of block {index}"))
     offset = None if offset is None else as_float(offset, f"offset of block {index}")
+    if offset is not None and offset.ndim not in (1, 2):
+        raise ValueError(f"offset of block {index} must have one or two dimensions, got {offset.ndim}.")
     for name, part in (("y", labels), ("sample_weight", weight), ("offset", offset)):
         if part is not None and len(part) != X.shape[0]:
             raise ValueError(f"{name} of block {index} has {len(part)} rows, its X has {X.shape[0]}.")
@@ -180,7 +198,8 @@ class StreamEngine(Engine):
             yield from MemoryEngine(X, codes, weight, offset).blocks()
 
     def reweighted(self, class_factor: Array) -> Engine:
-        return StreamEngine(self.stream, self.classes, class_factor)
+        factor = class_factor if self.class_factor is None else self.class_factor * class_factor
+        return StreamEngine(self.stream, self.classes, factor)
 
 
 def encode(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:

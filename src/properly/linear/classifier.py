@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from properly.engines.base import Engine
 from properly.engines.select import training_engine
-from properly.linear.fitting import Data, Fit, Penalty, check_limits, fit_linear, warn_about, weight_by_class
+from properly.linear.fitting import Data, Penalty, check_limits, fit_linear, warn_about, weight_by_class
 from properly.linear.prediction import LinearPredictor
 from properly.links import Link, Logit, get_link
 from properly.losses import Composite, LogLoss, Loss, SoftmaxComposite, SquaredLoss, get_loss
@@ -51,18 +51,17 @@ class LinearClassifier(LinearPredictor):
         sample_weight : array of shape (n_samples,), optional
             Weight 2 means the row twice, weight 0 not at all.
         offset : array of shape (n_samples,), optional
-            Added to the score with a coefficient of 1; also (n_samples, n_classes) with the softmax.
+            Added to the score with a coefficient of 1; of shape (n_samples, n_classes) for more than two classes.
         """
-        penalty = Penalty.of(self.C, self.l1_ratio)
+        penalty, composite = Penalty.of(self.C, self.l1_ratio), self._composite()
         check_limits(self.tol, self.max_iter)
         engine, classes = training_engine(self, X, y, sample_weight, offset)
-        previous = self._previous(classes)
         data = self._described(engine, classes)
-        self.classes_ = classes
+        previous = self._previous(classes)
         fits = [
             fit_linear(
                 data,
-                composite,
+                part,
                 penalty,
                 positive=positive,
                 fit_intercept=self.fit_intercept,
@@ -70,9 +69,19 @@ class LinearClassifier(LinearPredictor):
                 tol=self.tol,
                 max_iter=self.max_iter,
             )
-            for composite, positive, rows in self._composites(len(classes))
+            for part, positive, rows in _parts(composite, len(classes))
         ]
-        self._keep(fits)
+        self.classes_ = classes
+        self.coef_ = np.concatenate([fit.coef for fit in fits])
+        self.intercept_ = np.concatenate([fit.intercept for fit in fits])
+        self.link_ = composite.link
+        if _by_softmax(composite, len(classes)):
+            self.link_ = None
+            self.intercept_ -= self.intercept_.mean()  # only differences between classes matter
+        self.solutions_ = [fit.solution for fit in fits]
+        self.n_iter_ = np.array([solution.n_iter for solution in self.solutions_])
+        for fit in fits:
+            warn_about(fit, self.tol, self.max_iter)
         return self
 
     def _previous(self, classes: NDArray[Any]) -> tuple[Array, Array] | None:
@@ -104,26 +113,19 @@ class LinearClassifier(LinearPredictor):
             raise ValueError(f"class_weight must be positive and finite, got {self.class_weight!r}.")
         return factor
 
-    def _composites(self, n_classes: int) -> list[tuple[Composite | SoftmaxComposite, int, slice]]:
-        """What is fitted: (composite, the class it calls 1, the rows of coef_)."""
-        composite = self._composite()
-        if n_classes > 2 and composite in (Composite(LogLoss()), Composite(SquaredLoss()), _SQUARED_LOGIT):
-            self.link_ = None
-            return [(SoftmaxComposite(composite.loss), 0, slice(None))]
-        self.link_ = composite.link
-        if n_classes == 2:
-            return [(composite, 1, slice(None))]
-        return [(composite, k, slice(k, k + 1)) for k in range(n_classes)]
 
-    def _keep(self, fits: list[Fit]) -> None:
-        self.coef_ = np.concatenate([fit.coef for fit in fits])
-        self.intercept_ = np.concatenate([fit.intercept for fit in fits])
-        self.solutions_ = [fit.solution for fit in fits]
-        self.n_iter_ = np.array([solution.n_iter for solution in self.solutions_])
-        if self.link_ is None:  # only differences between classes matter: take the representative that sums to 0
-            self.intercept_ = self.intercept_ - self.intercept_.mean()
-        for fit in fits:
-            warn_about(fit, self.tol, self.max_iter)
+def _by_softmax(composite: Composite, n_classes: int) -> bool:
+    """Whether several classes are fitted together: log and squared loss with their usual links."""
+    return n_classes > 2 and composite in (Composite(LogLoss()), Composite(SquaredLoss()), _SQUARED_LOGIT)
+
+
+def _parts(composite: Composite, n_classes: int) -> list[tuple[Composite | SoftmaxComposite, int, slice]]:
+    """What is fitted: (composite, the class it calls 1, the rows of coef_)."""
+    if _by_softmax(composite, n_classes):
+        return [(SoftmaxComposite(composite.loss), 0, slice(None))]
+    if n_classes == 2:
+        return [(composite, 1, slice(None))]
+    return [(composite, k, slice(k, k + 1)) for k in range(n_classes)]
 
 
 class ProperLinearClassifier(LinearClassifier):
@@ -148,9 +150,10 @@ class ProperLinearClassifier(LinearClassifier):
         Factors on the weights of the classes. They change the class proportions that the probabilities are
         for, so correct the prior afterwards.
     tol : float, default 1e-8
-        The fit stops when the Newton decrement per row, √(gᵀH⁻¹g / Σ weight), is at most this: a bound on the
-        remaining error that does not depend on the scale of the features. The default gives coefficients that
-        are right to five decimals and usually far more.
+        The fit stops when the Newton decrement √(gᵀH⁻¹g) is at most tol · √L, L the loss of the best constant forecast:
+        what is left to gain is then about tol²/2 of that loss, whatever the scale of features, weights or loss.
+        (If rounding allows no further step before, a hundred times this is accepted.) The default gives
+        coefficients that are right to five decimals and usually far more.
     max_iter : int, default 100
     warm_start : bool, default False
         Start the next fit from the coefficients of the last one.
@@ -167,9 +170,9 @@ class ProperLinearClassifier(LinearClassifier):
 
     Notes
     -----
-    Three and more classes: log and squared loss with their usual link go through the softmax (for squared loss
-    ½ Σ_k (p_k - y_k)²); all others are fitted one versus rest and the probabilities divided by their sum (all equal
-    if every one of them is 0).
+    Three and more classes: log and squared loss with their usual links go through the softmax (for squared loss
+    ½ Σ_k (p_k - y_k)², which for two classes would be twice the binary loss); all others are fitted one versus rest
+    and the probabilities divided by their sum (all equal if every one of them is 0).
 
     `X` may also be a `properly.engines.Stream`, read block by block with memory bounded by one block; labels,
     weights and offsets then come with the blocks.

@@ -58,7 +58,7 @@ class BiasReduction:
     def evaluate(self, coef: Array) -> tuple[float, Array, Array]:
         """Objective, full Newton step, and the part of it that removes the bias."""
         self.passes += 2
-        information = self.engine.reduce(kernels.hessian, self.model, coef, "expected", None).hessian
+        information = self.engine.reduce(kernels.hessian, self.model, coef, False, None).hessian
         inverse, log_determinant = _inverse(information)
         sums = self.engine.reduce(_score, self.model, coef, inverse)
         solve = inverse if not self.ridge.any() else _inverse(information + np.diag(self.ridge))[0]

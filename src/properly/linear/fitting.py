@@ -10,11 +10,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import assert_all_finite
 
 from properly import kernels
 from properly.engines.base import Engine
-from properly.engines.memory import MemoryEngine
 from properly.kernels import LinearModel
 from properly.losses.composite import Composite
 from properly.losses.multiclass import SoftmaxComposite
@@ -30,24 +28,24 @@ class Data(NamedTuple):
     engine: Engine
     class_weight: Array
     center: Array | None
-    spread: Array  # standard deviations of the features
-    squares: Array  # weighted sums of squares of the features (centred, if they are)
+    squares: Array  # weighted sums of squares of the features, about the centre if there is one
 
     @classmethod
     def describe(cls, engine: Engine, class_weight: Array, may_center: bool) -> Self:
-        """One pass over the features; sums that are not finite betray features that are not."""
+        """One pass over the features, or two; sums that are not finite betray features that are not."""
         with np.errstate(over="ignore", invalid="ignore"):
-            moments = engine.reduce(kernels.moments)
+            moments = engine.reduce(kernels.moments, None)
         if not np.isfinite(moments.squares).all():
-            if isinstance(engine, MemoryEngine):
-                assert_all_finite(engine.X, input_name="X")
-            raise ValueError("X holds values whose squares overflow float64 (beyond 1e150); scale the features.")
+            raise ValueError(
+                "X contains NaN or infinity, or values or weights so large that their squares overflow float64; "
+                "drop or impute such rows, or scale the features."
+            )
         weight = float(class_weight.sum())
         mean = moments.total / weight
         spread = np.sqrt(np.maximum(moments.squares / weight - mean**2, 0.0))
-        far = may_center and not moments.sparse_rows and bool(np.any(np.abs(mean) > _FAR_FROM_ZERO * spread))
-        squares = weight * spread**2 if far else moments.squares
-        return cls(engine, class_weight, mean if far else None, spread, squares)
+        if not may_center or moments.sparse_rows or not np.any(np.abs(mean) > _FAR_FROM_ZERO * spread):
+            return cls(engine, class_weight, None, moments.squares)
+        return cls(engine, class_weight, mean, engine.reduce(kernels.moments, mean).squares)
 
     @property
     def weight(self) -> float:
@@ -79,6 +77,8 @@ class Penalty(NamedTuple):
             raise ValueError(f"C must be a positive number (np.inf for no penalty), got {C!r}.")
         if not (isinstance(l1_ratio, Real) and 0.0 <= l1_ratio <= 1.0):
             raise ValueError(f"l1_ratio must lie in [0, 1], got {l1_ratio!r}.")
+        if C < 1e-300:
+            raise ValueError(f"C must be at least 1e-300 for its inverse to be a number, got {C!r}.")
         strength = 0.0 if np.isinf(C) else 1.0 / float(C)
         return cls((1.0 - float(l1_ratio)) * strength, float(l1_ratio) * strength)
 
@@ -108,23 +108,31 @@ def fit_linear(
     tol: float,
     max_iter: int,
 ) -> Fit:
-    """Minimise Σ weight · loss + ½ ridge ‖w‖² + lasso ‖w‖₁ over coefficients and a free intercept."""
-    k = len(data.spread)
+    """Minimise Σ weight · loss + ½ ridge ‖w‖² + lasso ‖w‖₁ over coefficients and a free intercept.
+
+    `start` (coefficients and intercepts) or the fit to a sample is where it begins; should that not converge, it
+    begins anew at the class proportions.
+    """
+    k = len(data.squares)
     model = LinearModel(composite, positive, data.center)
     squares = np.append(data.squares, [data.weight] * fit_intercept)
-    problem = Problem(data.engine, model, penalty.ridge, penalty.lasso, data.weight, squares, k)
+    null_loss = data.weight * _null_loss(composite, data, positive)
+    problem = Problem(data.engine, model, penalty.ridge, penalty.lasso, data.weight, squares, k, null_loss)
+    plain = _at_class_proportions(problem, data)[:, : len(squares)]
     if start is None:
-        coef = _at_class_proportions(composite, data, positive)[:, : len(squares)]
-        coef = _fitted_to_sample(problem, coef, len(data.class_weight), tol, max_iter)
+        coef = _fitted_to_sample(problem, plain, len(data.class_weight), tol, max_iter)
     else:
         coef = _with_intercept(*start, data.center)[:, : len(squares)]
     solution = minimise(problem, coef, tol, max_iter)
+    if solution.status is not Status.CONVERGED and not np.array_equal(coef, plain):
+        again = minimise(problem, plain, tol, max_iter)
+        if again.status is Status.CONVERGED or not solution.size < again.size:
+            solution = again
     w = solution.coef[:, :k].copy()
     intercept = solution.coef[:, k].copy() if fit_intercept else np.zeros(len(w))
     if data.center is not None:
         intercept -= w @ data.center
-    runaway = not any(penalty) and _has_run_away(problem, solution.coef, data.spread)
-    return Fit(w, intercept, solution, runaway)
+    return Fit(w, intercept, solution, not any(penalty) and _has_run_away(problem, solution))
 
 
 def warn_about(fit: Fit, tol: float, max_iter: int) -> None:
@@ -137,12 +145,12 @@ def warn_about(fit: Fit, tol: float, max_iter: int) -> None:
         )
     elif status is Status.OUT_OF_ITERATIONS:
         message = (
-            f"the fit stopped after max_iter={max_iter} iterations with a Newton decrement per row of {size:.1e}, "
+            f"the fit stopped after max_iter={max_iter} iterations with a relative Newton decrement of {size:.1e}, "
             f"above tol={tol:.1e}; increase max_iter, scale the features, or lower C."
         )
     elif status is Status.STALLED:
         message = (
-            f"the fit stopped where no step improves it any more, with a Newton decrement per row of {size:.1e}, "
+            f"the fit stopped where no step improves it any more, with a relative Newton decrement of {size:.1e}, "
             f"above tol={tol:.1e}; scale the features, lower C, or raise tol if this is precise enough."
         )
     else:
@@ -150,14 +158,35 @@ def warn_about(fit: Fit, tol: float, max_iter: int) -> None:
     warnings.warn(message, ConvergenceWarning, stacklevel=4)
 
 
-def _at_class_proportions(composite: Composite | SoftmaxComposite, data: Data, positive: int) -> Array:
-    """Coefficients 0 and the intercept that gives every row the class proportions."""
+def _null_loss(composite: Composite | SoftmaxComposite, data: Data, positive: int) -> float:
+    """The loss per unit of weight of forecasting the class proportions: the unit of the loss."""
     share = data.class_weight / data.weight
     if isinstance(composite, SoftmaxComposite):
-        intercept = np.log(share) - np.log(share).mean()
-    else:
-        intercept = np.atleast_1d(composite.link.link(share[positive], np.delete(share, positive).sum()))
-    return np.column_stack([np.zeros((len(intercept), len(data.spread))), intercept])
+        return float(-np.sum(share * np.log(share)) if composite.canonical else 0.5 * (1.0 - np.sum(share**2)))
+    p, q = share[positive], np.delete(share, positive).sum()
+    entropy = float(composite.loss.entropy(p, q))
+    if np.isfinite(entropy) and entropy > 0.0:
+        return entropy
+    return float(composite.loss.weight(p, q) * p * q)  # a loss without lower bound
+
+
+def _at_class_proportions(problem: Problem, data: Data) -> Array:
+    """Coefficients 0 and the intercept that gives the rows the class proportions, offsets included."""
+    composite, positive = problem.model.composite, problem.model.positive
+    share = data.class_weight / data.weight
+    features = np.zeros((len(share) if isinstance(composite, SoftmaxComposite) else 1, problem.n_features))
+    if isinstance(composite, SoftmaxComposite):
+        return np.column_stack([features, np.log(share) - np.log(share).mean()])
+    score = float(composite.link.link(share[positive], np.delete(share, positive).sum()))
+    offsets = data.engine.reduce(kernels.offset_range, positive)
+    low, high = score - offsets.largest, score - offsets.smallest
+    unit = np.append(np.zeros(problem.n_features), 1.0)[None]
+    while high - low > 0.1 and len(problem.squares) > problem.n_features:  # the slope changes its sign between them
+        grid = np.linspace(low, high, 33)
+        _, slopes = problem.line(np.zeros_like(unit), unit, grid)
+        last = int(np.searchsorted(slopes > 0.0, True)) if problem.convex else int(np.argmin(np.abs(slopes)))
+        low, high = grid[max(last - 1, 0)], grid[min(last + (not problem.convex), 32)]
+    return np.column_stack([features, [0.5 * (low + high)]])
 
 
 def _with_intercept(coef: Array, intercept: Array, center: Array | None) -> Array:
@@ -185,14 +214,20 @@ def _fitted_to_sample(problem: Problem, coef: Array, n_classes: int, tol: float,
         lasso=problem.lasso * share,
         weight=total,
         squares=problem.squares * share,
+        null_loss=problem.null_loss * share,
     )
     coef = _fitted_to_sample(rough, coef, n_classes, tol, max_iter)
-    return minimise(rough, coef, max(tol, 0.3 * float(np.sqrt(coef.size / classes.rows))), max_iter).coef
+    solution = minimise(rough, coef, max(tol, 0.3 * float(np.sqrt(coef.size / classes.rows))), max_iter)
+    return solution.coef if solution.status is Status.CONVERGED else coef
 
 
-def _has_run_away(problem: Problem, coef: Array, spread: Array) -> bool:
-    """Whether an unpenalised fit shows separable classes: huge coefficients, or next to no loss at all."""
-    if np.any(np.abs(coef[:, : problem.n_features]) * spread > 25.0):
+def _has_run_away(problem: Problem, solution: Solution) -> bool:
+    """Whether an unpenalised fit shows separable classes.
+
+    Then every row is fitted (complete separation), or Newton's steps do not shrink faster than by a constant
+    factor, because there is no optimum to be reached (quasi-complete separation).
+    """
+    if problem.engine.reduce(kernels.misfits, problem.model, solution.coef).weight == 0.0:
         return True
-    value = problem.engine.reduce(kernels.gradient, problem.model, coef, True).value
-    return bool(value < 1e-6 * problem.weight)
+    late = np.array(solution.history[-4:])
+    return len(solution.history) >= 10 and bool(np.all(late[1:] > 0.4 * late[:-1]))

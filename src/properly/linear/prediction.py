@@ -39,14 +39,16 @@ class LinearPredictor(ClassifierMixin, BaseEstimator):
         if isinstance(X, Stream):
             if offset is not None:
                 raise ValueError("offset must come inside the blocks when X is a Stream.")
+            parts = [self._block_scores(x, block_offset) for x, _, _, block_offset in X.raw_blocks()]
             if X.feature_names is not None:
                 check_names(self, X.feature_names, reset=False)
-            parts = [self._block_scores(x, block_offset) for x, _, _, block_offset in X.raw_blocks()]
             return np.concatenate(parts) if parts else np.empty((0, len(self.coef_)))
         X = checked_features(self, X, reset=False)
-        return self._block_scores(X, checked_offset(offset, X.shape[0]))
+        return self._block_scores(X, checked_offset(offset, X.shape[0], len(self.classes_)))
 
     def _block_scores(self, X: Any, offset: Array | None) -> Array:
+        if offset is not None and offset.shape[1:] != (() if len(self.classes_) == 2 else (len(self.classes_),)):
+            raise ValueError(f"offset must have one column per class, got shape {offset.shape}.")
         if X.shape[1] != self.coef_.shape[1]:
             raise ValueError(f"X has {X.shape[1]} features, but the model was fitted with {self.coef_.shape[1]}.")
         scores = np.asarray(X @ self.coef_.T, dtype=np.float64) + self.intercept_

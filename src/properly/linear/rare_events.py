@@ -178,7 +178,7 @@ class RareEventLogisticRegression(LinearPredictor):
 
     def _bias_reduction(self, engine: Engine, share: Array) -> tuple[BiasReduction, Array]:
         data = Data.describe(engine, share, False)
-        k, weight = len(data.spread), float(share.sum())
+        k, weight = len(data.squares), float(share.sum())
         start = np.zeros((1, k + self.fit_intercept))
         if self.fit_intercept:
             start[0, k] = _log_odds(self.sample_rate_)

@@ -48,9 +48,10 @@ class SoftmaxComposite:
 
     def curvature(self, y: ArrayLike, v: ArrayLike, kind: str = "expected") -> Array:
         """d²ℓ/dv², a K x K matrix per row: as observed at y, or expected when y has probabilities p."""
-        method = choose(kind, {"expected": self._expected_curvature, "observed": self._observed_curvature}, "kind")
-        curvature: Array = method(*_checked(y, v))
-        return curvature
+        observed = choose(kind, {"expected": False, "observed": True}, "kind")
+        labels, scores = _checked(y, v)
+        columns = [self._curvature_column(labels, scores, k, observed) for k in range(scores.shape[1])]
+        return np.stack(columns, axis=2)
 
     def _value(self, y: NDArray[np.intp], v: Array) -> Array:
         log_p = sc.log_softmax(v, axis=1)
@@ -68,33 +69,32 @@ class SoftmaxComposite:
         residual[np.arange(len(y)), y] -= 1.0
         return residual
 
-    def _expected_curvature(self, y: NDArray[np.intp], v: Array) -> Array:
-        jacobian = _jacobian(sc.softmax(v, axis=1))
-        return jacobian if self.canonical else jacobian @ jacobian
-
-    def _observed_curvature(self, y: NDArray[np.intp], v: Array) -> Array:
-        if self.canonical:
-            return self._expected_curvature(y, v)
-        p = sc.softmax(v, axis=1)
-        residual, jacobian = self._residual(y, p), _jacobian(p)
-        centred = residual - np.sum(p * residual, axis=1, keepdims=True)
-        # derivative of p ∘ (r - p·r) with r fixed; r itself moves by the Jacobian
-        bend = centred[:, :, None] * jacobian - p[:, :, None] * (residual[:, None, :] @ jacobian)
-        return jacobian @ jacobian + bend
-
-    def _curvature_product(self, y: NDArray[np.intp], v: Array, direction: Array) -> Array:
-        """The expected curvature of every row times its direction, without forming K x K matrices."""
+    def _curvature_product(self, y: NDArray[np.intp], v: Array, direction: Array, observed: bool = False) -> Array:
+        """The curvature of every row times its direction, without forming K x K matrices."""
         p = sc.softmax(v, axis=1)
         once = _apply_jacobian(p, direction)
-        return once if self.canonical else _apply_jacobian(p, once)
+        if self.canonical:
+            return once
+        twice = _apply_jacobian(p, once)
+        if not observed:
+            return twice
+        # the gradient p ∘ (r - p·r) also moves with p while r = p - y stays
+        residual = self._residual(y, p)
+        centred = residual - np.sum(p * residual, axis=1, keepdims=True)
+        return twice + centred * once - p * np.sum(residual * once, axis=1, keepdims=True)
 
+    def _curvature_column(self, y: NDArray[np.intp], v: Array, k: int, observed: bool = False) -> Array:
+        """Column k of every row's curvature matrix."""
+        unit = np.zeros((1, v.shape[1]))
+        unit[0, k] = 1.0
+        return self._curvature_product(y, v, np.broadcast_to(unit, v.shape), observed)
 
-def _jacobian(p: Array) -> Array:
-    """dp/dv = diag(p) - p pᵀ, for every row."""
-    jacobian = -p[:, :, None] * p[:, None, :]
-    index = np.arange(p.shape[1])
-    jacobian[:, index, index] += p
-    return jacobian
+    def _curvature_diagonal(self, y: NDArray[np.intp], v: Array) -> Array:
+        """The diagonal of every row's expected curvature matrix."""
+        p = sc.softmax(v, axis=1)
+        if self.canonical:
+            return p * (1.0 - p)
+        return p**2 * (1.0 - 2.0 * p + np.sum(p**2, axis=1, keepdims=True))
 
 
 def _apply_jacobian(p: Array, x: Array) -> Array:

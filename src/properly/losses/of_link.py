@@ -9,6 +9,7 @@ import numpy as np
 
 from properly.links import GEV, Link
 from properly.losses.base import Loss, product
+from properly.options import check_finite
 from properly.probabilities import Array, Probabilities
 
 
@@ -81,7 +82,7 @@ class GEVLoss(_LossOfLink):
     Parameters
     ----------
     xi : float, default 0.0
-        The shape ξ; any finite number.
+        The shape ξ, at most 100 in size.
 
     Examples
     --------
@@ -94,7 +95,9 @@ class GEVLoss(_LossOfLink):
     xi: float = 0.0
 
     def __post_init__(self) -> None:
-        GEV(self.xi)  # checks xi
+        check_finite(self.xi, "xi")
+        if abs(self.xi) > 100.0:
+            raise ValueError(f"xi must lie in [-100, 100] for the loss to be computed, got {self.xi}.")
 
     @property
     def canonical_link(self) -> Link:

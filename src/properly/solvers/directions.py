@@ -15,6 +15,11 @@ from properly.probabilities import Array
 from properly.solvers.problem import Point, Problem
 
 
+def decrement(direction: Array, at: Point) -> float:
+    """√(-gᵀd); nan, which is never convergence, if anything is."""
+    return float(np.sqrt(np.maximum(0.0, -np.sum(direction * at.gradient))))
+
+
 class Direction(ABC):
     """A rule that turns a point into a step, with a curvature that may be kept over several points."""
 
@@ -22,8 +27,11 @@ class Direction(ABC):
         self.problem = problem
 
     @abstractmethod
-    def refresh(self, at: Point, kind: str) -> bool:
-        """Take the curvature at this point; False if this kind of it is of no use there."""
+    def refresh(self, at: Point, observed: bool) -> bool:
+        """Take the observed or the expected curvature at this point; False if it is not positive there.
+
+        The expected curvature always is, up to rounding.
+        """
 
     def learn(self, at: Point, new: Point) -> None:  # noqa: B027 - not every direction has a use for it
         """Take what a change of the gradient tells about the curvature, until the next refresh."""
@@ -45,9 +53,9 @@ class NewtonDirection(Direction):
     still converge faster and faster.
     """
 
-    def refresh(self, at: Point, kind: str) -> bool:
+    def refresh(self, at: Point, observed: bool) -> bool:
         squares = np.tile(self.problem.squares, len(at.coef))
-        self.factor = Factor(self.problem.hessian(at.coef, kind), squares, self.problem.weight)
+        self.factor = Factor(self.problem.hessian(at.coef, observed), squares, self.problem.weight)
         self.updates: list[tuple[Array, Array, float]] = []
         return self.factor.positive
 
@@ -59,7 +67,7 @@ class NewtonDirection(Direction):
 
     def step(self, at: Point) -> tuple[Array, float]:
         direction = -self._solve(at.gradient.ravel()).reshape(at.coef.shape)
-        return direction, float(np.sqrt(max(0.0, -np.sum(direction * at.gradient))))
+        return direction, decrement(direction, at)
 
     def _solve(self, x: Array) -> Array:
         """H⁻¹x by the two loops of L-BFGS around the factor."""
@@ -103,7 +111,7 @@ class Factor:
         scaled = self.scale * x
         if self.cholesky is not None:
             return np.asarray(self.scale * linalg.cho_solve(self.cholesky, scaled, check_finite=False))
-        floor = 1e-14 * len(x) * self.values[-1]
+        floor = max(1e-14 * len(x) * self.values[-1], np.finfo(np.float64).tiny)
         parts = self.vectors.T @ scaled
         empty = (self.values < floor) & (np.abs(parts) <= self.rounding)
         parts = np.where(empty, 0.0, parts / np.maximum(self.values, floor))
@@ -113,10 +121,12 @@ class Factor:
 class ConjugateGradientDirection(Direction):
     """d ≈ -H⁻¹g from products of H with vectors, for many coefficients; H itself is never formed."""
 
-    def refresh(self, at: Point, kind: str) -> bool:
-        diagonal = self.problem.hessian_diagonal(at.coef)
+    def refresh(self, at: Point, observed: bool) -> bool:
+        if observed:
+            return False
+        diagonal = np.maximum(self.problem.hessian_diagonal(at.coef), 1e-14 * self.problem.squares)
         self.diagonal = np.where(diagonal > 0.0, diagonal, 1.0)
-        return kind == "expected"
+        return True
 
     def step(self, at: Point) -> tuple[Array, float]:
         direction = np.zeros_like(at.coef)
@@ -138,4 +148,4 @@ class ConjugateGradientDirection(Direction):
             conjugate = scaled + size / previous * conjugate
         if not direction.any():
             direction = -at.gradient / self.diagonal
-        return direction, float(np.sqrt(max(0.0, -np.sum(direction * at.gradient))))
+        return direction, decrement(direction, at)

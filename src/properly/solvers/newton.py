@@ -14,8 +14,8 @@ from properly.solvers.problem import Point, Problem
 from properly.solvers.proximal import ProximalNewtonDirection
 
 # With more coefficients than this it is cheaper to go by conjugate gradients than to form the curvature matrix,
-# for one score and for a softmax with its blocks for every pair of scores.
-_WHOLE_MATRIX, _WHOLE_SOFTMAX_MATRIX = 1000, 200
+# for one score and for a softmax of up to ten classes with its blocks for every pair of scores.
+_WHOLE_MATRIX, _WHOLE_SOFTMAX_MATRIX, _WHOLE_SOFTMAX_SCORES = 1000, 200, 10
 
 
 class Status(Enum):
@@ -28,7 +28,8 @@ class Status(Enum):
 class Solution:
     """Where a solver ended and how.
 
-    `size` is the last Newton decrement per unit of weight, λ/√Σw; `history` has it for every iteration.
+    `size` is the last Newton decrement λ, relative to the loss L of the best constant forecast: λ/√L, so that what is
+    left to gain is about size²/2 of that loss. `history` has it for every iteration.
     """
 
     coef: Array
@@ -42,37 +43,49 @@ class Solution:
 def minimise(problem: Problem, start: Array, tol: float, max_iter: int) -> Solution:
     """Newton's method with a curvature that is kept while it serves.
 
-    A step is accepted when the Newton decrement shrinks (convex problems) or the objective falls (others), and
-    otherwise shortened by a line search. The curvature is renewed unless the decrement fell tenfold. A problem that
-    is not convex uses the observed curvature where that is positive definite and the expected one elsewhere.
+    A step is accepted when the Newton decrement shrinks and the objective hardly rises at its end (convex problems), or
+    when the objective falls (others), and otherwise shortened by a line search. The curvature is renewed unless the
+    decrement fell tenfold. A problem that is not convex uses the observed curvature where that is positive definite
+    and the expected one elsewhere.
     """
-    direction = _direction_for(problem, start)
+    with np.errstate(all="ignore"):  # what overflows is refused below
+        return _minimise(problem, start, tol, max_iter)
+
+
+def _minimise(problem: Problem, start: Array, tol: float, max_iter: int) -> Solution:
+    direction, scale = _direction_for(problem, start), np.sqrt(problem.null_loss)
     at = problem.point(start)
-    direction.refresh(at, "expected")
+    history: list[float] = []
+
+    def ended(status: Status, n_iter: int) -> Solution:
+        return Solution(at.coef, status, max(1, n_iter), problem.passes, history[-1] if history else np.nan, history)
+
+    if not np.isfinite(at.gradient).all():
+        return ended(Status.STALLED, 0)
+    direction.refresh(at, False)
+    fresh = True
     step, size = direction.step(at)
-    fresh, scale = True, np.sqrt(problem.weight)
-    history = [size / scale]
-    for iteration in range(max_iter + 1):
+    history.append(size / scale)
+    for iteration in range(max_iter):
         if size <= tol * scale and not direction.incomplete:
-            return Solution(at.coef, Status.CONVERGED, max(1, iteration), problem.passes, size / scale, history)
-        if iteration == max_iter:
-            break
+            return ended(Status.CONVERGED, iteration)
+        step = _bounded(problem, step)
         new = problem.point(at.coef + step)
-        finite = bool(np.isfinite(new.gradient).all())
-        if finite:
+        contraction, new_step, new_size = np.inf, step, np.inf
+        if np.isfinite(new.gradient).all():
             direction.learn(at, new)
-        new_step, new_size = direction.step(new) if finite else (step, np.inf)
-        contraction = new_size / size if size > 0.0 else 1.0
-        if not finite or not _accepted(problem, at, step, new, contraction):
+            new_step, new_size = direction.step(new)
+            contraction = new_size / size if size > 0.0 else 1.0
+        if not _accepted(problem, at, step, new, contraction):
             if not fresh:  # an old curvature may be to blame
                 _refresh(problem, direction, at)
                 fresh = True
                 step, size = direction.step(at)
                 continue
-            length = search(problem, at, step)
+            length = search(problem, at, step) if np.isfinite(step).all() else 0.0
             if length == 0.0:
-                status = Status.CONVERGED if size <= 100.0 * tol * scale else Status.STALLED
-                return Solution(at.coef, status, iteration + 1, problem.passes, size / scale, history)
+                precise = size <= 100.0 * tol * scale and not direction.incomplete
+                return ended(Status.CONVERGED if precise else Status.STALLED, iteration + 1)
             new, contraction = problem.point(at.coef + length * step), 1.0
         at, fresh = new, False
         if contraction > 0.1 or direction.incomplete:
@@ -81,25 +94,36 @@ def minimise(problem: Problem, start: Array, tol: float, max_iter: int) -> Solut
             new_step, new_size = direction.step(at)
         step, size = new_step, new_size
         history.append(size / scale)
-    return Solution(at.coef, Status.OUT_OF_ITERATIONS, max_iter, problem.passes, size / scale, history)
+    converged = size <= tol * scale and not direction.incomplete
+    return ended(Status.CONVERGED if converged else Status.OUT_OF_ITERATIONS, max_iter)
 
 
 def _refresh(problem: Problem, direction: Direction, at: Point) -> None:
-    if problem.convex or not direction.refresh(at, "observed"):
-        direction.refresh(at, "expected")
+    if problem.convex or not direction.refresh(at, True):
+        direction.refresh(at, False)
+
+
+def _bounded(problem: Problem, step: Array) -> Array:
+    """No step moves the scores by more than 100 in the root mean square: nothing is that far, but flat regions send."""
+    distance = problem.rms_score(step)
+    return step if distance <= 100.0 else step * (100.0 / distance)
 
 
 def _accepted(problem: Problem, at: Point, step: Array, new: Point, contraction: float) -> bool:
+    if not np.isfinite(contraction):
+        return False
+    lasso = problem.lasso_change(at.coef, step, np.ones(1))[0]
+    promised = float(np.sum(at.gradient * step)) + lasso
     if problem.convex:
-        return contraction <= 0.7
-    promised = np.sum(at.gradient * step) + problem.lasso_change(at.coef, step, np.ones(1))[0]
-    change = new.value - at.value + problem.lasso_change(at.coef, step, np.ones(1))[0]
+        slope = float(np.sum(new.gradient * step)) + problem.lasso_slope(new.coef, step)
+        return contraction <= 0.7 and slope <= 0.1 * abs(promised)
+    change = new.value - at.value + lasso
     return bool(change <= 1e-4 * promised or (contraction <= 0.7 and abs(change) <= 1e-12 * abs(at.value)))
 
 
 def _direction_for(problem: Problem, coef: Array) -> Direction:
     if problem.lasso > 0.0:
         return ProximalNewtonDirection(problem)
-    if coef.size <= (_WHOLE_MATRIX if len(coef) == 1 else _WHOLE_SOFTMAX_MATRIX):
+    if coef.size <= (_WHOLE_MATRIX if len(coef) == 1 else _WHOLE_SOFTMAX_MATRIX) and len(coef) <= _WHOLE_SOFTMAX_SCORES:
         return NewtonDirection(problem)
     return ConjugateGradientDirection(problem)

@@ -28,8 +28,9 @@ class Problem:
 
     w are the coefficients of the features; the intercepts, in a last column if there is one, are free.
     `weight` is the sum of the weights, `squares` the weighted sum of squares of every column (the intercept's is
-    `weight`): the scale that curvatures are judged by. Convex problems are solved from derivatives alone; only the
-    others ask for values. `passes` counts the sweeps over the data.
+    `weight`): the scale that curvatures are judged by. `null_loss` is about the loss of the best constant forecast,
+    the unit of all that has to do with the loss. Convex problems are solved from derivatives alone; only the others
+    ask for values. `passes` counts the sweeps over the data.
     """
 
     engine: Engine
@@ -39,6 +40,7 @@ class Problem:
     weight: float
     squares: Array
     n_features: int
+    null_loss: float
     passes: int = 0
 
     @property
@@ -51,10 +53,10 @@ class Problem:
         w = self._features(coef)
         return Point(coef, sums.value + 0.5 * self.ridge * float(np.sum(w**2)), sums.gradient + self.ridge * w)
 
-    def hessian(self, coef: Array, kind: str, columns: NDArray[np.intp] | None = None) -> Array:
+    def hessian(self, coef: Array, observed: bool, columns: NDArray[np.intp] | None = None) -> Array:
         """The curvature matrix of the smooth part over the flattened coefficients, or those of some features."""
         self.passes += 1
-        total = self.engine.reduce(kernels.hessian, self.model, coef, kind, columns).hessian
+        total = self.engine.reduce(kernels.hessian, self.model, coef, observed, columns).hessian
         width = len(total) // len(coef)
         n_features = self.n_features if columns is None else len(columns)
         total[np.diag_indices_from(total)] += self.ridge * np.tile(np.arange(width) < n_features, len(coef))
@@ -83,6 +85,15 @@ class Problem:
         """By how much the lasso penalty differs from the start at every step along a line."""
         w, d = self._features(coef), self._features(direction)
         return np.array([self.lasso * np.sum(np.abs(w + step * d) - np.abs(w)) for step in steps])
+
+    def lasso_slope(self, coef: Array, direction: Array) -> float:
+        """The slope of the lasso penalty on arriving at `coef` along a direction."""
+        w, d = self._features(coef), self._features(direction)
+        return self.lasso * float(np.sum(np.where(w == 0.0, -np.abs(d), np.sign(w) * d)))
+
+    def rms_score(self, direction: Array) -> float:
+        """About how far a direction moves the scores, in the root mean square."""
+        return float(np.sqrt(np.max(np.sum(self.squares * direction**2, axis=1)) / self.weight))
 
     def _features(self, coef: Array) -> Array:
         """The coefficients with the intercepts set to 0."""

@@ -28,7 +28,7 @@ class ProximalNewtonDirection(Direction):
         self.columns: NDArray[np.intp] | None = None
         self._outside = 0.0
 
-    def refresh(self, at: Point, kind: str) -> bool:
+    def refresh(self, at: Point, observed: bool) -> bool:
         problem = self.problem
         if problem.n_features > _ALL_FEATURES:
             excess = self._excess(at)
@@ -36,7 +36,7 @@ class ProximalNewtonDirection(Direction):
             size = max(200, 2 * int(used.sum()))
             order = np.argsort(np.where(used, -np.inf, -excess), kind="stable")[:size]
             self.columns = np.sort(order[used[order] | (excess[order] > 0.0)])
-        hessian = problem.hessian(at.coef, kind, self.columns)
+        hessian = problem.hessian(at.coef, observed, self.columns)
         scores, width = len(at.coef), len(hessian) // len(at.coef)
         n_features = problem.n_features if self.columns is None else len(self.columns)
         feature = np.tile(np.arange(width) < n_features, scores)
@@ -89,11 +89,7 @@ class _QuadraticModel:
         self.reduced = 0.5 * (reduced + reduced.T)
         # The tiny ridge makes the root exist; the exact solution on the support removes its effect.
         jitter = 1e-10 * np.diag(self.reduced) + 1e-14 * squares[feature] + np.finfo(np.float64).tiny
-        try:
-            self.root = np.asfortranarray(linalg.cholesky(self.reduced + np.diag(jitter), check_finite=False))
-            self.positive = True
-        except linalg.LinAlgError:
-            self.positive = False
+        self.root, self.positive = _root(self.reduced + np.diag(jitter))
 
     def minimise(self, coef: Array, gradient: Array, lasso: float) -> Array:
         w = coef[self.feature]
@@ -108,6 +104,8 @@ class _QuadraticModel:
     def _descend(self, start: Array, target: Array, lasso: float) -> Array:
         """Coordinate descent on ½zᵀSz - targetᵀz + lasso ‖z‖₁, written as a regression on the root of S."""
         rows = len(self.root)
+        if rows == 0:
+            return start
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # the outer iteration judges convergence
             _, path, _ = lasso_path(
@@ -116,19 +114,35 @@ class _QuadraticModel:
                 alphas=[lasso / rows],
                 coef_init=start.copy(),  # it is overwritten
                 tol=1e-8,
-                max_iter=200,
+                max_iter=5000,
             )
         return np.asarray(path[:, 0])
 
     def _polish(self, z: Array, target: Array, lasso: float) -> Array:
-        """The exact minimiser for the signs of z, if it has these signs."""
-        support = z != 0.0
-        sign = np.sign(z[support])
-        if not support.any():
-            return z
-        factor = Factor(self.reduced[np.ix_(support, support)], self.squares[self.feature][support], self.weight)
-        exact = np.zeros_like(z)
-        exact[support] = factor.solve(target[support] - lasso * sign)
-        residual = np.abs(target - self.reduced @ exact)[~support]
-        stays = np.array_equal(np.sign(exact[support]), sign) and np.all(residual <= lasso * (1.0 + 1e-7))
-        return exact if stays else z
+        """The exact minimiser for the signs of z, if it has them; coefficients that would change theirs leave."""
+        sign = np.sign(z)
+        for _ in range(10):
+            support = sign != 0.0
+            exact = np.zeros_like(z)
+            if support.any():
+                part = self.reduced[np.ix_(support, support)]
+                factor = Factor(part, self.squares[self.feature][support], self.weight)
+                exact[support] = factor.solve(target[support] - lasso * sign[support])
+            wrong = sign * exact < 0.0
+            if not wrong.any():
+                residual = np.abs(target - self.reduced @ exact)[~support]
+                return exact if np.all(residual <= lasso * (1.0 + 1e-7)) else z
+            sign[wrong] = 0.0
+        return z
+
+
+def _root(matrix: Array) -> tuple[Array, bool]:
+    """An upper triangular R with RᵀR = matrix, and whether the matrix is positive but for rounding."""
+    try:
+        return np.asfortranarray(linalg.cholesky(matrix, check_finite=False)), True
+    except linalg.LinAlgError:
+        values, vectors = linalg.eigh(matrix)
+        largest = values.max(initial=0.0)
+        raised = np.sqrt(np.maximum(values, 1e-12 * largest + np.finfo(np.float64).tiny))
+        triangular = linalg.qr(raised[:, None] * vectors.T, mode="r")[0]
+        return np.asfortranarray(triangular), bool(values[0] > -1e-8 * largest)
