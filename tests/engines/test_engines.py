@@ -2,6 +2,7 @@
 
 import itertools
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,8 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 import scipy.sparse as sp
+from sklearn.exceptions import DataConversionWarning
+from threadpoolctl import threadpool_info
 
 from properly import kernels
 from properly.engines import MemoryEngine, Stream, StreamEngine
@@ -182,6 +185,27 @@ class TestBadStreams:
         with pytest.raises(ValueError, match=message):
             ProperLinearClassifier().fit(Stream(source))
 
+    def test_data_frames_must_keep_their_columns(self):
+        frame = pd.DataFrame(X, columns=list("abcdef"))
+        model = ProperLinearClassifier().fit(Stream([(frame[:600], Y[:600]), (frame[600:], Y[600:])]))
+        assert list(model.feature_names_in_) == list("abcdef")
+        with pytest.raises(ValueError, match="block 1 has the columns"):
+            ProperLinearClassifier().fit(Stream([(frame[:600], Y[:600]), (frame[list("fedcba")][600:], Y[600:])]))
+        with pytest.raises(ValueError, match="feature names"):
+            model.predict_proba(Stream([frame[list("fedcba")]]))
+        assert not hasattr(model.fit(Stream([(X, Y)])), "feature_names_in_")
+
+    def test_labels_and_weights_in_columns(self):
+        with pytest.warns(DataConversionWarning):
+            model = ProperLinearClassifier().fit(Stream([(X, Y[:, None], WEIGHT[:, None])]))
+        np.testing.assert_allclose(model.coef_, ProperLinearClassifier().fit(X, Y, WEIGHT).coef_, atol=1e-8)
+
+    def test_offsets_of_the_wrong_width(self):
+        with pytest.raises(ValueError, match="need one offset a row"):
+            ProperLinearClassifier().fit(Stream([(X, Y, None, np.zeros((N, 2)))]))
+        with pytest.raises(ValueError, match="need 3 a row"):
+            ProperLinearClassifier().fit(Stream([(X, Y3, None, OFFSET)]))
+
     def test_labels_come_with_the_blocks(self):
         with pytest.raises(ValueError, match="inside the blocks"):
             ProperLinearClassifier().fit(Stream([(X, Y)]), Y)
@@ -212,6 +236,24 @@ class TestMemoryEngine:
         for other in sums[1:]:
             assert other.value == sums[0].value
             np.testing.assert_array_equal(other.gradient, sums[0].gradient)
+
+    def test_concurrent_sums_leave_the_settings_of_blas_alone(self, monkeypatch):
+        rng = np.random.default_rng(1)
+        rows = 12 * BLOCK_BYTES // (8 * 16)
+        engine = MemoryEngine(rng.normal(size=(rows, 16)), rng.integers(0, 2, rows))
+        monkeypatch.setattr("properly.engines.memory.number_of_threads", lambda: 2)
+        before = [library["num_threads"] for library in threadpool_info()]
+        with ThreadPoolExecutor(6) as pool:
+            sums = list(pool.map(lambda _: engine.reduce(kernels.moments, None).squares, range(24)))
+        assert [library["num_threads"] for library in threadpool_info()] == before
+        for other in sums[1:]:
+            np.testing.assert_array_equal(other, sums[0])
+
+    def test_factors_multiply(self):
+        factor = np.array([2.0, 3.0])
+        for engine in (MemoryEngine(X, Y), StreamEngine(Stream([(X, Y)]), np.array([0, 1]))):
+            twice = engine.reweighted(factor).reweighted(factor)
+            np.testing.assert_allclose(twice.reduce(kernels.classes, 2).weight, factor**2 * np.bincount(Y))
 
     @pytest.mark.parametrize("convert", [np.asarray, np.asfortranarray, sp.csr_array, sp.csc_array])
     def test_blocks_are_the_rows(self, convert):

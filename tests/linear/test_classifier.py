@@ -1,5 +1,6 @@
 """The linear classifier against scikit-learn, statsmodels and its own definition."""
 
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -18,9 +19,10 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from properly.engines import Stream
 from properly.linear import ProperLinearClassifier
-from properly.links import GEV, Cloglog, Link, Probit
-from properly.losses import BetaLoss, Composite, CostWeightedLoss, GEVLoss, LogLoss, SquaredLoss, get_loss
+from properly.links import GEV, Cauchit, Cloglog, Link, Logit, Probit
+from properly.losses import BetaLoss, Composite, CostWeightedLoss, GEVLoss, SquaredLoss, get_loss
 
 
 def draw(n=800, k=5, seed=0, classes=2):
@@ -70,6 +72,9 @@ class TestAgainstScikitLearn:
         ours = ProperLinearClassifier(l1_ratio=l1_ratio, C=C).fit(X, Y)
         assert_same(ours, theirs)
         np.testing.assert_array_equal(ours.coef_ == 0.0, theirs.coef_ == 0.0)
+
+    def test_multi_class_without_penalty(self):
+        assert_same(ProperLinearClassifier(C=np.inf).fit(X3, Y3), logistic(C=np.inf).fit(X3, Y3), 1e-5)
 
     @pytest.mark.parametrize("weight", [None, WEIGHT3])
     def test_multi_class(self, weight):
@@ -234,8 +239,20 @@ class TestMultiClass:
         p = model.predict_proba(np.zeros((1, 5)), offset=np.full((1, 3), -1e3))
         np.testing.assert_array_equal(p, 1.0 / 3.0)
 
-    def test_two_classes_by_softmax_name(self):
-        assert ProperLinearClassifier().fit(X, Y).coef_.shape == (1, 5)
+    def test_offsets_of_one_versus_rest_go_to_their_class(self):
+        offset = np.random.default_rng(0).normal(size=(len(X3), 3))
+        model = ProperLinearClassifier(link="probit").fit(X3, Y3, offset=offset)
+        single = ProperLinearClassifier(link="probit").fit(X3, Y3 == 1, offset=offset[:, 1])
+        np.testing.assert_allclose(model.coef_[1], single.coef_[0], atol=1e-7)
+
+    def test_many_classes_need_no_matrix_per_row(self):
+        rng = np.random.default_rng(0)
+        X, y = rng.normal(size=(20_000, 3)), rng.integers(0, 40, 20_000)
+        tracemalloc.start()
+        ProperLinearClassifier().fit(X, y)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert peak < 20_000 * 40 * 8 * 20
 
 
 class TestData:
@@ -274,6 +291,14 @@ class TestData:
             scoring="neg_brier_score",
         ).fit(X, Y)
         assert grid.best_score_ > -0.25
+
+    def test_numpy_booleans_are_booleans(self):
+        grid = GridSearchCV(ProperLinearClassifier(), {"fit_intercept": np.array([True, False])}, error_score="raise")
+        assert grid.fit(X, Y).best_score_ > 0.5
+
+    def test_score_takes_an_offset(self):
+        model, offset = ProperLinearClassifier().fit(X, Y), np.full(len(X), 1e3)
+        assert model.score(X, Y, offset=offset) == np.mean(Y == 1)
 
     def test_clone_keeps_objects(self):
         model = ProperLinearClassifier(BetaLoss(1, 2), GEV(0.1), C=3.0)
@@ -346,8 +371,11 @@ class TestDifficultData:
     def test_with_penalty_it_converges(self, kind, loss, link):
         X, y = self.prepared(kind)
         model = ProperLinearClassifier(loss, link).fit(X, y)  # a warning would be an error
-        assert np.isfinite(model.coef_).all()
         assert not np.isnan(model.predict_proba(X)).any()
+        rows = Composite(get_loss(loss), model.link_).gradient(y, X @ model.coef_[0] + model.intercept_)
+        gradient = np.append(X.T @ rows + model.coef_[0], rows.sum())
+        size = np.append(np.abs(X).T @ np.abs(rows) + np.abs(model.coef_[0]), np.abs(rows).sum())
+        assert np.all(np.abs(gradient) <= 1e-5 * size + 1e-300)
         if kind == "duplicated column":
             np.testing.assert_allclose(model.coef_[0, :2], model.coef_[0, 4:], atol=1e-6)
 
@@ -372,6 +400,127 @@ class TestDifficultData:
             ProperLinearClassifier(max_iter=1).fit(X, Y)
 
 
+STARTED = [
+    ("log", None),
+    ("log", "probit"),
+    ("log", "cloglog"),
+    ("log", "cauchit"),
+    ("squared", None),
+    (GEVLoss(0.5), None),
+    (GEVLoss(-0.5), None),
+    ("boosting", None),
+]
+
+
+class TestStarts:
+    """A bad start must not decide where the fit ends."""
+
+    @pytest.mark.parametrize(("loss", "link"), STARTED, ids=str)
+    @pytest.mark.parametrize("constant", [-100.0, -3.0, 1.0, 10.0, 300.0])
+    def test_a_constant_offset_only_moves_the_intercept(self, loss, link, constant):
+        plain = ProperLinearClassifier(loss, link).fit(X, Y)
+        shifted = ProperLinearClassifier(loss, link).fit(X, Y, offset=np.full(len(X), constant))
+        np.testing.assert_allclose(shifted.coef_, plain.coef_, atol=1e-5)
+        np.testing.assert_allclose(shifted.intercept_ + constant, plain.intercept_, atol=1e-5)
+
+    @pytest.mark.parametrize(("loss", "link"), STARTED, ids=str)
+    def test_wild_offsets_converge(self, loss, link):
+        offset = 30.0 * np.random.default_rng(0).normal(size=len(X))
+        model = ProperLinearClassifier(loss, link).fit(X, Y, offset=offset)  # a warning would be an error
+        assert np.isfinite(model.coef_).all()
+
+    @pytest.mark.parametrize(("loss", "link"), [("log", None), ("log", "cloglog"), ("boosting", "logit")])
+    @pytest.mark.parametrize("C", [1.0, 1e6])
+    def test_a_misleading_sample_is_left_behind(self, loss, link, C):
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(30_000, 2))
+        y = rng.random(30_000) < expit(X[:, 0])
+        y[::6] = X[::6, 0] + 0.5 * X[::6, 1] > 0  # the rows of the first sample are separable
+        memory = ProperLinearClassifier(loss, link, C=C).fit(X, y)
+        stream = ProperLinearClassifier(loss, link, C=C).fit(Stream([(X, y)]))
+        np.testing.assert_allclose(memory.coef_, stream.coef_, atol=1e-5)
+
+    @pytest.mark.parametrize(("at", "concentration"), [(0.5, 100), (0.05, 1000), (0.5, 1e4)])
+    def test_a_loss_that_is_flat_at_the_class_proportions_leaves_them(self, at, concentration):
+        loss = BetaLoss.tailored(at, concentration)
+        model = ProperLinearClassifier(loss, "logit").fit(X, Y)
+        value = np.sum(Composite(loss, Logit()).value(Y, X @ model.coef_[0] + model.intercept_))
+        floor = np.sum(Composite(loss, Logit()).value(Y, np.full(len(X), np.log(Y.mean() / (1 - Y.mean())))))
+        assert value + 0.5 * np.sum(model.coef_**2) < 0.95 * floor
+
+    def test_a_far_warm_start_is_recovered_from(self):
+        model = ProperLinearClassifier(warm_start=True).fit(X, Y)
+        right = model.coef_.copy()
+        model.coef_ = right + 1e6
+        np.testing.assert_allclose(model.fit(X, Y).coef_, right, atol=1e-6)
+
+    @pytest.mark.parametrize("weight", [1e-12, 1e13, 1e200])
+    def test_the_unit_of_the_weights_does_not_matter(self, weight):
+        plain = ProperLinearClassifier(C=1.0).fit(X, Y)
+        scaled = ProperLinearClassifier(C=1.0 / weight).fit(X, Y, np.full(len(X), weight))
+        np.testing.assert_allclose(scaled.coef_, plain.coef_, atol=1e-6)
+
+    @pytest.mark.parametrize("loss", [BetaLoss(10, 10), BetaLoss(3, 7), SquaredLoss()], ids=str)
+    def test_the_unit_of_the_loss_does_not_matter(self, loss):
+        alpha, beta, _ = loss._shape
+        coefs = [
+            ProperLinearClassifier(BetaLoss(alpha, beta, log_scale), "logit", C=np.exp(-log_scale)).fit(X, Y).coef_
+            for log_scale in (0.0, 12.0, -12.0)
+        ]
+        np.testing.assert_allclose(coefs[1], coefs[0], atol=1e-5)
+        np.testing.assert_allclose(coefs[2], coefs[0], atol=1e-5)
+
+
+class TestLassoCorners:
+    @pytest.mark.parametrize("k", [5, 501])
+    def test_a_strong_penalty_leaves_the_intercept_alone(self, k):
+        rng = np.random.default_rng(0)
+        y = rng.integers(0, 2, 400)
+        model = ProperLinearClassifier(C=1e-6, l1_ratio=1.0).fit(rng.normal(size=(400, k)), y)
+        assert not model.coef_.any()
+        np.testing.assert_allclose(expit(model.intercept_), y.mean(), rtol=1e-7)
+
+    @pytest.mark.parametrize("constant", [100 / 3, 1e6 / 3])
+    @pytest.mark.parametrize("convert", [np.asarray, sp.csr_array])
+    def test_constant_columns(self, constant, convert):
+        wide = np.column_stack([X, np.full(len(X), constant)])
+        model = ProperLinearClassifier(l1_ratio=1.0).fit(convert(wide), Y)
+        np.testing.assert_allclose(model.coef_[:, :5], ProperLinearClassifier(l1_ratio=1.0).fit(X, Y).coef_, atol=1e-5)
+
+    def test_strongly_correlated_features(self):
+        rng = np.random.default_rng(0)
+        common = rng.normal(size=(1000, 1))
+        Z = common + 0.05 * rng.normal(size=(1000, 40))
+        y = rng.random(1000) < expit(common[:, 0])
+        model = ProperLinearClassifier(l1_ratio=1.0).fit(Z, y)  # a warning would be an error
+        gradient = Z.T @ (model.predict_proba(Z)[:, 1] - y)
+        assert np.abs(gradient).max() <= 1.0 + 1e-4
+
+
+@pytest.mark.parametrize(
+    ("loss", "link", "shift"),
+    [(Cauchit().canonical_loss, None, 0.0), ("log", "cauchit", 0.0), ("log", None, 1e9)],
+)
+def test_overlapping_classes_are_not_called_separable(loss, link, shift):
+    ProperLinearClassifier(loss, link, C=np.inf).fit(X + shift, Y)  # a warning would be an error
+
+
+def test_quasi_complete_separation_is_reported():
+    rng = np.random.default_rng(0)
+    group = np.repeat([0.0, 1.0], 50)
+    y = np.where(group == 1.0, 1, rng.integers(0, 2, 100))
+    with pytest.warns(ConvergenceWarning, match="separable"):
+        ProperLinearClassifier(C=np.inf).fit(np.column_stack([group, rng.normal(size=100)]), y)
+
+
+def test_a_failed_fit_leaves_the_old_one_whole():
+    model = ProperLinearClassifier().fit(X, Y)
+    before = model.predict_proba(X)
+    with pytest.raises(ValueError, match="loss must be one of"):
+        model.set_params(loss="bad").fit(X3, Y3)
+    np.testing.assert_array_equal(model.predict_proba(X), before)
+
+
 class TestBadInput:
     @pytest.mark.parametrize(
         ("options", "message"),
@@ -387,6 +536,8 @@ class TestBadInput:
             ({"link": "logitt"}, "link must be one of 'logit', 'probit'"),
             ({"loss": CostWeightedLoss(0.2)}, "step function"),
             ({"class_weight": "equal"}, "class_weight must be"),
+            ({"class_weight": {0: "a"}}, "class_weight must be numbers"),
+            ({"fit_intercept": "yes"}, "fit_intercept must be True or False"),
             ({"class_weight": {7: 1.0}}, "class_weight names 7"),
             ({"class_weight": {0: -1.0}}, "class_weight must be positive"),
         ],
@@ -405,7 +556,9 @@ class TestBadInput:
             ((X, Y, np.full(len(X), np.nan), None), "sample_weight must be finite"),
             ((X, Y, np.ones(3), None), "sample_weight has 3 entries"),
             ((X, Y[:-1], None, None), "inconsistent numbers of samples"),
-            ((X, Y, None, np.ones(3)), "offset"),
+            ((X, Y, None, np.ones(3)), "offset must have shape"),
+            ((X, Y, None, np.ones((len(X), 2))), "offset must have shape"),
+            ((X3, Y3, None, np.ones(len(X3))), r"offset must have shape \(800, 3\)"),
             ((X, Y, None, np.full(len(X), np.inf)), "offset must be finite"),
             ((np.where(X > 3, np.nan, X), Y, None, None), "NaN"),
             ((np.where(X > 2, np.inf, X), Y, None, None), "infinity"),
@@ -422,10 +575,6 @@ class TestBadInput:
         model = ProperLinearClassifier().fit(X, Y)
         with pytest.raises(ValueError, match="3 features"):
             model.predict_proba(X[:, :3])
-        with pytest.raises(ValueError, match="offset"):
-            model.predict_proba(X, offset=np.ones(2))
-
-
-def test_wrong_losses_are_named():
-    assert get_loss(LogLoss()) == LogLoss()
-    assert isinstance(get_loss("squared"), SquaredLoss)
+        for offset in (np.ones(2), np.zeros((len(X), 2))):
+            with pytest.raises(ValueError, match="offset must have shape"):
+                model.predict_proba(X, offset=offset)

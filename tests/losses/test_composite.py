@@ -404,3 +404,27 @@ def test_bad_input(method, y, v, message):
 def test_unknown_kind_lists_the_valid_ones():
     with pytest.raises(ValueError, match="kind must be one of 'expected', 'observed', got 'fisher'"):
         Composite(LogLoss()).curvature(0, 0.0, kind="fisher")
+
+
+@pytest.mark.parametrize(
+    ("loss", "link", "y", "v", "truth"),
+    [
+        (GEVLoss(1.0), Cloglog(), 1, 10.0, -np.exp(10.0)),
+        (GEVLoss(1.0), Logit(), 1, 800.0, -1.0),
+        (GEVLoss(2.5), Logit(), 1, 300.0, -np.exp(450.0)),
+        (GEVLoss(2.5), Logit(), 1, 800.0, -np.inf),
+        (BoostingLoss(), Logit(), 0, -800.0, np.exp(-400.0)),
+        (BoostingLoss(), Logit(), 1, -800.0, -np.exp(400.0)),
+        (Cauchit().canonical_loss, Probit(), 0, -40.0, 40.0249688 / np.pi),
+    ],
+    ids=str,
+)
+def test_gradients_survive_the_underflow_of_a_probability(loss, link, y, v, truth):
+    np.testing.assert_allclose(Composite(loss, link).gradient(y, v), truth, rtol=1e-6)
+
+
+def test_names_are_not_objects():
+    with pytest.raises(ValueError, match="loss must be a"):
+        Composite("log")
+    with pytest.raises(ValueError, match="link must be a"):
+        Composite(LogLoss(), "logit")

@@ -1,5 +1,7 @@
 """Every proper loss: its definition by ω, properness, the mixture of cost-weighted errors, closed forms, both ends."""
 
+import math
+
 import numpy as np
 import pytest
 from scipy import optimize
@@ -285,10 +287,10 @@ def test_numerical_integration_equals_the_closed_form(function, closed):
     [
         (3.0, "function must be callable"),
         (lambda p: p - 0.5, "never negative"),
-        (lambda p: 0.0 * p, "not all zero"),
+        (lambda p: 0.0 * p, "not be zero everywhere"),
         (lambda p: p * np.nan, "must be finite"),
         (lambda p: np.full_like(p, np.inf), "must be finite"),
-        (lambda p: p[:2], r"one weight per probability: got shape \(2,\)"),
+        (lambda p: p[:2], r"one weight per probability, got shape \(2,\)"),
     ],
 )
 def test_weight_function_is_checked(function, message):
@@ -383,3 +385,28 @@ def test_bad_truth():
 )
 def test_weight_at_the_ends(loss, at0, at1):
     assert loss.weight([0.0, 1.0]).tolist() == [at0, at1]
+
+
+class TestWeightFunctions:
+    def test_narrow_weights_are_fine(self):
+        loss = LossFromWeight(lambda p: (np.abs(p - 0.3) < 0.01).astype(float))
+        np.testing.assert_allclose(loss.loss1(0.1), 0.02 * 0.7, rtol=0.1)
+
+    @pytest.mark.parametrize(
+        ("function", "message"),
+        [
+            (lambda p: np.sin(40 * p), "never negative, got"),
+            (lambda p: p**-2.5, "near 0 have a finite integral"),
+            (lambda p: (1 - p) ** -2.5, "near 1 have a finite integral"),
+            (math.sqrt, "take and return arrays"),
+        ],
+    )
+    def test_unusable_weights_are_refused(self, function, message):
+        with pytest.raises(ValueError, match=message):
+            LossFromWeight(function)
+
+    def test_evaluating_does_not_change_the_object(self):
+        loss = LossFromWeight(np.sqrt)
+        before = dict(vars(loss))
+        loss.loss1(0.3), loss.canonical_link.inverse(0.1)
+        assert vars(loss) == before

@@ -48,7 +48,7 @@ def combine_weights(weight: Array | None, codes: NDArray[np.intp], class_factor:
 def add_up(statistics: Iterator[S]) -> S:
     total = next(statistics, None)
     if total is None:
-        raise ValueError("there are no rows to add up; the data are empty.")
+        raise ValueError("there are no rows to add up: the data are empty, or their source could be read only once.")
     for statistic in statistics:
         total = total + statistic
     return total

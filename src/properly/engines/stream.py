@@ -14,9 +14,11 @@ from sklearn.utils.validation import column_or_1d
 from properly.engines.base import Engine, combine_weights
 from properly.engines.memory import MemoryEngine
 from properly.kernels import Block
+from properly.options import choose
 from properly.probabilities import Array, as_float
 
 BATCH_BYTES = 2**24
+_FORMATS = {".parquet": "parquet", ".pq": "parquet", ".arrow": "ipc", ".feather": "ipc", ".ipc": "ipc"}
 
 
 class Stream:
@@ -113,7 +115,7 @@ def _checked_block(item: Any, index: int) -> tuple[Any, NDArray[Any] | None, Arr
         raise ValueError(f"X of block {index} must have two dimensions, got {X.ndim}.")
     if not np.isfinite(X.data if sparse.issparse(X) else X).all():
         raise ValueError(f"X of block {index} contains NaN or infinity; drop or impute such rows first.")
-    labels = None if y is None else np.asarray(column_or_1d(y))
+    labels = None if y is None else np.asarray(column_or_1d(y, warn=True))
     weight = None if weight is None else column_or_1d(as_float(weight, f"sample_weight of block {index}"))
     offset = None if offset is None else as_float(offset, f"offset of block {index}")
     if offset is not None and offset.ndim not in (1, 2):
@@ -153,7 +155,7 @@ class _Files:
             raise FileNotFoundError(f"no such file: {missing[0]}")
         first = Path(paths[0])
         suffix = first.suffix if first.is_file() else next((f.suffix for f in sorted(first.rglob("*.*"))), ".parquet")
-        form = "parquet" if suffix in (".parquet", ".pq") else "ipc"
+        form = choose(suffix, _FORMATS, "the ending of a file")
         self.dataset = pyarrow.dataset.dataset(paths if len(paths) > 1 else paths[0], format=form)
         names = list(self.dataset.schema.names)
         self.target, self.weight, self.offset = target, weight, offset

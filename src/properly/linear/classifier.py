@@ -15,7 +15,7 @@ from properly.linear.fitting import Data, Penalty, check_limits, fit_linear, war
 from properly.linear.prediction import LinearPredictor
 from properly.links import Link, Logit, get_link
 from properly.losses import Composite, LogLoss, Loss, SoftmaxComposite, SquaredLoss, get_loss
-from properly.probabilities import Array
+from properly.probabilities import Array, as_float
 
 _SQUARED_LOGIT = Composite(SquaredLoss(), Logit())  # the softmax generalises both links of the squared loss
 
@@ -54,7 +54,7 @@ class LinearClassifier(LinearPredictor):
             Added to the score with a coefficient of 1; of shape (n_samples, n_classes) for more than two classes.
         """
         penalty, composite = Penalty.of(self.C, self.l1_ratio), self._composite()
-        check_limits(self.tol, self.max_iter)
+        check_limits(self.tol, self.max_iter, self.fit_intercept)
         engine, classes = training_engine(self, X, y, sample_weight, offset)
         data = self._described(engine, classes)
         previous = self._previous(classes)
@@ -78,6 +78,8 @@ class LinearClassifier(LinearPredictor):
         if _by_softmax(composite, len(classes)):
             self.link_ = None
             self.intercept_ -= self.intercept_.mean()  # only differences between classes matter
+            if not any(penalty):
+                self.coef_ -= self.coef_.mean(axis=0)
         self.solutions_ = [fit.solution for fit in fits]
         self.n_iter_ = np.array([solution.n_iter for solution in self.solutions_])
         for fit in fits:
@@ -108,7 +110,7 @@ class LinearClassifier(LinearPredictor):
         unknown = [label for label in self.class_weight if label not in classes]
         if unknown:
             raise ValueError(f"class_weight names {unknown[0]!r}, which is no class of y: {classes.tolist()}.")
-        factor = np.array([float(self.class_weight.get(label, 1.0)) for label in classes.tolist()])
+        factor = as_float([self.class_weight.get(label, 1.0) for label in classes.tolist()], "class_weight")
         if not (np.isfinite(factor).all() and (factor > 0.0).all()):
             raise ValueError(f"class_weight must be positive and finite, got {self.class_weight!r}.")
         return factor
@@ -132,7 +134,7 @@ class ProperLinearClassifier(LinearClassifier):
     """Class probabilities from a linear score, for any proper loss and link.
 
     Minimises C · Σ_i weight_i · loss(y_i, x_i·w + b) + (1 - l1_ratio)/2 · ‖w‖² + l1_ratio · ‖w‖₁, with the intercept b
-    free. With log loss this is scikit-learn's `LogisticRegression`, to the last digits.
+    free. With log loss the coefficients are those of scikit-learn's `LogisticRegression`.
 
     Parameters
     ----------

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import linalg
+from scipy.optimize import minimize
 
 from properly import kernels
 from properly.engines.base import Engine
@@ -48,50 +49,59 @@ def _score(block: Block, model: LinearModel, coef: Array, inverse: Array) -> _Sc
 
 
 class BiasReduction:
-    """The penalised likelihood ln L + ½ ln|I| - ½ ridge ‖w‖² and its Newton steps."""
+    """The penalised likelihood ln L + ½ ln|I| - ½ ridge ‖w‖², its gradient, and the step that removes the bias."""
 
-    def __init__(self, engine: Engine, n_features: int, fit_intercept: bool, ridge: float, weight: float) -> None:
-        self.engine, self.weight, self.passes = engine, weight, 0
+    def __init__(self, engine: Engine, n_features: int, fit_intercept: bool, ridge: float, null_loss: float) -> None:
+        self.engine, self.null_loss, self.passes = engine, null_loss, 0
         self.model = LinearModel(Composite(LogLoss()))
-        self.ridge = ridge * np.append(np.ones(n_features), [0.0] * fit_intercept)
+        self.ridge = ridge * np.append(np.ones(n_features), [0.0] * int(fit_intercept))
+        start = np.zeros((1, n_features + int(fit_intercept)))
+        self.basis = _row_space(engine.reduce(kernels.hessian, self.model, start, False, None).hessian)
 
-    def evaluate(self, coef: Array) -> tuple[float, Array, Array]:
-        """Objective, full Newton step, and the part of it that removes the bias."""
+    def evaluate(self, coef: Array) -> tuple[float, Array, Array, Array]:
+        """Objective, gradient, a root R of the inverse curvature (RRᵀ), and the step that removes the bias."""
         self.passes += 2
         information = self.engine.reduce(kernels.hessian, self.model, coef, False, None).hessian
-        inverse, log_determinant = _inverse(information)
-        sums = self.engine.reduce(_score, self.model, coef, inverse)
-        solve = inverse if not self.ridge.any() else _inverse(information + np.diag(self.ridge))[0]
+        root, log_determinant = self._root_of_inverse(information)
+        sums = self.engine.reduce(_score, self.model, coef, root @ root.T)
+        if self.ridge.any():
+            root, _ = self._root_of_inverse(information + np.diag(self.ridge))
         objective = sums.log_likelihood + 0.5 * log_determinant - 0.5 * float(np.sum(self.ridge * coef**2))
-        slope = sums.gradient + sums.addition - self.ridge * coef[0]
-        self.size = float(np.sqrt(max(0.0, slope @ solve @ slope) / self.weight))
-        return objective, solve @ slope, solve @ sums.addition
+        gradient = sums.gradient + sums.addition - self.ridge * coef[0]
+        return objective, gradient, root, root @ (root.T @ sums.addition)
+
+    def _root_of_inverse(self, matrix: Array) -> tuple[Array, float]:
+        """R with RRᵀ the inverse on the row space, and the log-determinant there."""
+        values, vectors = linalg.eigh(self.basis.T @ matrix @ self.basis, check_finite=False)
+        values = np.maximum(values, np.finfo(np.float64).tiny)
+        return self.basis @ (vectors / np.sqrt(values)), float(np.sum(np.log(values)))
 
     def maximise(self, coef: Array, tol: float, max_iter: int) -> Solution:
-        value, step, _ = self.evaluate(coef)
-        history = [self.size]
-        for iteration in range(max_iter):
-            if self.size <= tol:
-                return Solution(coef, Status.CONVERGED, iteration + 1, self.passes, self.size, history)
-            length = min(1.0, 5.0 / float(np.abs(step).max(initial=0.0) or 1.0) * max(1.0, float(np.abs(coef).max())))
-            for _ in range(40):
-                new = coef + length * step
-                new_value, new_step, _ = self.evaluate(new)
-                if new_value >= value - 1e-12 * abs(value):
-                    break
-                length *= 0.5
-            else:
-                return Solution(coef, Status.STALLED, iteration + 1, self.passes, history[-1], history)
-            coef, value, step = new, new_value, new_step
-            history.append(self.size)
-        return Solution(coef, Status.OUT_OF_ITERATIONS, max_iter, self.passes, self.size, history)
+        """BFGS in coordinates in which the curvature at the start is 1, begun anew until the decrement is small."""
+        history: list[float] = []
+        iterations, scale = 0, np.sqrt(self.null_loss)
+        while True:
+            _, gradient, root, _ = self.evaluate(coef)
+            size = float(np.linalg.norm(root.T @ gradient)) / scale
+            stuck = bool(history) and not size < 0.5 * history[-1]
+            history.append(size)
+            if size <= (100.0 * tol if stuck else tol):
+                return Solution(coef, Status.CONVERGED, max(1, iterations), self.passes, size, history)
+            if stuck or iterations >= max_iter:
+                status = Status.STALLED if stuck else Status.OUT_OF_ITERATIONS
+                return Solution(coef, status, max(1, iterations), self.passes, size, history)
+
+            def downhill(u: Array, start: Array = coef, root: Array = root) -> tuple[float, Array]:
+                objective, gradient, _, _ = self.evaluate(start + root @ u)
+                return -objective, -(root.T @ gradient)
+
+            options = {"gtol": 0.1 * tol * scale, "maxiter": max_iter - iterations}
+            result = minimize(downhill, np.zeros(root.shape[1]), jac=True, method="BFGS", options=options)
+            coef, iterations = coef + root @ result.x, iterations + int(result.nit)
 
 
-def _inverse(matrix: Array) -> tuple[Array, float]:
-    """Pseudo-inverse and log-determinant of a positive semi-definite matrix, without directions of no information."""
-    scale = 1.0 / np.sqrt(np.where(np.diag(matrix) > 0.0, np.diag(matrix), 1.0))
-    values, vectors = linalg.eigh(matrix * scale * scale[:, None], check_finite=False)
-    kept = values > 1e-13 * len(values) * values[-1]
-    scaled = vectors[:, kept] * (1.0 / np.sqrt(values[kept]))
-    root = scale[:, None] * scaled
-    return root @ root.T, float(np.sum(np.log(values[kept])) - 2.0 * np.sum(np.log(scale)))
+def _row_space(information: Array) -> Array:
+    """A basis of the coefficients that the data tell anything about: all of them unless columns are collinear."""
+    scale = 1.0 / np.sqrt(np.where(np.diag(information) > 0.0, np.diag(information), 1.0))
+    values, vectors = linalg.eigh(information * scale * scale[:, None], check_finite=False)
+    return np.asarray(scale[:, None] * vectors[:, values > 1e-12 * len(values) * values[-1]])

@@ -14,6 +14,9 @@ from sklearn.exceptions import ConvergenceWarning
 from properly import kernels
 from properly.engines.base import Engine
 from properly.kernels import LinearModel
+from properly.links import Logit
+from properly.losses.base import Loss
+from properly.losses.beta import LogLoss
 from properly.losses.composite import Composite
 from properly.losses.multiclass import SoftmaxComposite
 from properly.probabilities import Array
@@ -83,7 +86,9 @@ class Penalty(NamedTuple):
         return cls((1.0 - float(l1_ratio)) * strength, float(l1_ratio) * strength)
 
 
-def check_limits(tol: float, max_iter: int) -> None:
+def check_limits(tol: float, max_iter: int, fit_intercept: bool) -> None:
+    if not isinstance(fit_intercept, bool | np.bool_):
+        raise ValueError(f"fit_intercept must be True or False, got {fit_intercept!r}.")
     if not (isinstance(tol, Real) and 0.0 < tol < np.inf):
         raise ValueError(f"tol must be positive and finite, got {tol!r}.")
     if not (isinstance(max_iter, Integral) and max_iter >= 1):
@@ -110,16 +115,19 @@ def fit_linear(
 ) -> Fit:
     """Minimise Σ weight · loss + ½ ridge ‖w‖² + lasso ‖w‖₁ over coefficients and a free intercept.
 
-    `start` (coefficients and intercepts) or the fit to a sample is where it begins; should that not converge, it
-    begins anew at the class proportions.
+    It begins at `start` (coefficients and intercepts), else, if convex, at the fit to a sample, and if not, at the
+    fit of the convex loss that belongs to the link: a loss that is flat at the class proportions would never
+    leave them. Should that not converge, it begins anew at the class proportions.
     """
     k = len(data.squares)
     model = LinearModel(composite, positive, data.center)
-    squares = np.append(data.squares, [data.weight] * fit_intercept)
+    squares = np.append(data.squares, data.weight) if fit_intercept else data.squares
     null_loss = data.weight * _null_loss(composite, data, positive)
     problem = Problem(data.engine, model, penalty.ridge, penalty.lasso, data.weight, squares, k, null_loss)
     plain = _at_class_proportions(problem, data)[:, : len(squares)]
-    if start is None:
+    if start is None and not problem.convex:
+        coef = _convex_start(problem, plain, len(data.class_weight), max_iter)
+    elif start is None:
         coef = _fitted_to_sample(problem, plain, len(data.class_weight), tol, max_iter)
     else:
         coef = _with_intercept(*start, data.center)[:, : len(squares)]
@@ -141,7 +149,8 @@ def warn_about(fit: Fit, tol: float, max_iter: int) -> None:
     if fit.runaway:
         message = (
             "the classes look separable: without a penalty the coefficients grow without limit and the "
-            "probabilities tend to 0 and 1; use a finite C."
+            "probabilities tend to 0 and 1 (a loss tailored to a threshold may do this to overlapping classes, too); "
+            "use a finite C."
         )
     elif status is Status.OUT_OF_ITERATIONS:
         message = (
@@ -187,6 +196,32 @@ def _at_class_proportions(problem: Problem, data: Data) -> Array:
         last = int(np.searchsorted(slopes > 0.0, True)) if problem.convex else int(np.argmin(np.abs(slopes)))
         low, high = grid[max(last - 1, 0)], grid[min(last + (not problem.convex), 32)]
     return np.column_stack([features, [0.5 * (low + high)]])
+
+
+def _convex_start(problem: Problem, coef: Array, n_classes: int, max_iter: int) -> Array:
+    """A rough fit of the convex loss with the same link, the softmax included; the penalty in its unit."""
+    model, tol = problem.model, 1e-3
+    if isinstance(model.composite, SoftmaxComposite):
+        convex: Composite | SoftmaxComposite = SoftmaxComposite(LogLoss())
+    else:
+        convex = Composite(model.composite.link.canonical_loss, model.composite.link)
+    unit = _largest_weight(convex.loss) / _largest_weight(model.composite.loss)
+    companion = replace(
+        problem,
+        model=replace(model, composite=convex),
+        ridge=problem.ridge * unit,
+        lasso=problem.lasso * unit,
+        null_loss=problem.weight,
+    )
+    coef = _fitted_to_sample(companion, coef, n_classes, tol, max_iter)
+    solution = minimise(companion, coef, tol, max_iter)
+    return solution.coef if solution.status is Status.CONVERGED else coef
+
+
+def _largest_weight(loss: Loss) -> float:
+    """The largest ω(p) p (1-p) among ordinary probabilities; 1 for log loss."""
+    p, q = Logit().inverse_pair(np.linspace(-5.0, 5.0, 1001))
+    return float(np.max(loss.weight(p, q) * p * q))
 
 
 def _with_intercept(coef: Array, intercept: Array, center: Array | None) -> Array:

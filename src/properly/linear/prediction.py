@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special as sc
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -93,6 +94,12 @@ class LinearPredictor(ClassifierMixin, BaseEstimator):
         decision = self.decision_function(X, offset)
         index = (decision > 0.0).astype(np.intp) if decision.ndim == 1 else decision.argmax(axis=1)
         return np.asarray(self.classes_[index])
+
+    def score(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, offset: ArrayLike | None = None
+    ) -> float:
+        """The share of rows whose most probable class is theirs; for probabilities use a proper score instead."""
+        return float(accuracy_score(y, self.predict(X, offset), sample_weight=sample_weight))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

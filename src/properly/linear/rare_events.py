@@ -125,7 +125,7 @@ class RareEventLogisticRegression(LinearPredictor):
 
     def _check_options(self) -> None:
         Penalty.of(self.C)
-        check_limits(self.tol, self.max_iter)
+        check_limits(self.tol, self.max_iter, self.fit_intercept)
         if self.population_rate is not None:
             check_finite(self.population_rate, "population_rate")
             if not 0.0 < self.population_rate < 1.0:
@@ -172,17 +172,17 @@ class RareEventLogisticRegression(LinearPredictor):
         fit = self._plain(engine, share)
         reduction, _ = self._bias_reduction(engine, share)
         estimate = np.column_stack([fit.coef, fit.intercept]) if self.fit_intercept else fit.coef
-        _, _, minus_bias = reduction.evaluate(estimate)
+        *_, minus_bias = reduction.evaluate(estimate)
         corrected = _as_fit(fit.solution, self.fit_intercept, estimate + minus_bias)
         return corrected._replace(runaway=fit.runaway), self.sample_rate_
 
     def _bias_reduction(self, engine: Engine, share: Array) -> tuple[BiasReduction, Array]:
         data = Data.describe(engine, share, False)
-        k, weight = len(data.squares), float(share.sum())
-        start = np.zeros((1, k + self.fit_intercept))
+        k, null_loss = len(data.squares), float(share.sum() * LogLoss().entropy(self.sample_rate_))
+        start = np.zeros((1, k + int(self.fit_intercept)))
         if self.fit_intercept:
             start[0, k] = _log_odds(self.sample_rate_)
-        return BiasReduction(engine, k, self.fit_intercept, Penalty.of(self.C).ridge, weight), start
+        return BiasReduction(engine, k, self.fit_intercept, Penalty.of(self.C).ridge, null_loss), start
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -69,6 +69,11 @@ class Link(ABC):
     def _hazards(self, v: Array) -> tuple[Array, Array]:
         """(p'/p, p'/q)."""
 
+    def _log_hazards(self, v: Array) -> tuple[Array, Array]:
+        """The logarithms of the hazards; to be replaced where these underflow."""
+        a, b = self._hazards(v)
+        return np.log(a), np.log(b)
+
     @abstractmethod
     def _hazard_slopes(self, v: Array) -> tuple[Array, Array]:
         """The derivatives in v of the two hazards."""
@@ -84,6 +89,9 @@ class Link(ABC):
 
     def _hazards_at(self, at: Probabilities) -> tuple[Array, Array]:
         return self._hazards(self._link(at))
+
+    def _log_hazards_at(self, at: Probabilities) -> tuple[Array, Array]:
+        return self._log_hazards(self._link(at))
 
     def _hazard_slopes_at(self, at: Probabilities) -> tuple[Array, Array]:
         return self._hazard_slopes(self._link(at))

@@ -55,6 +55,9 @@ class _ExtremeValue(Link):
     def _hazards(self, v: Array) -> tuple[Array, Array]:
         return self._hazards_of(self._log_t(v))
 
+    def _log_hazards(self, v: Array) -> tuple[Array, Array]:
+        return self._log_hazards_of(self._log_t(v))
+
     def _hazard_slopes(self, v: Array) -> tuple[Array, Array]:
         return self._hazard_slopes_of(self._log_t(v))
 
@@ -63,6 +66,9 @@ class _ExtremeValue(Link):
 
     def _hazards_at(self, at: Probabilities) -> tuple[Array, Array]:
         return self._hazards_of(_log_minus_log(at))
+
+    def _log_hazards_at(self, at: Probabilities) -> tuple[Array, Array]:
+        return self._log_hazards_of(_log_minus_log(at))
 
     def _hazard_slopes_at(self, at: Probabilities) -> tuple[Array, Array]:
         return self._hazard_slopes_of(_log_minus_log(at))
@@ -86,6 +92,12 @@ class _ExtremeValue(Link):
         last_b = np.inf if xi < 0.0 else float(xi == 0.0)  # t^ξ at t = 0
         a = np.where(below, last_a, np.where(above, 0.0, a))
         return a, np.where(above, last_b, np.where(below, 0.0, b))
+
+    def _log_hazards_of(self, log_t: Array) -> tuple[Array, Array]:
+        xi, t = self._shape, np.exp(log_t)
+        near = (xi * log_t if xi else 0.0) - np.log(sc.exprel(np.minimum(t, 1.0)))
+        far = (1.0 + xi) * log_t - t - np.log(-np.expm1(-t))
+        return (1.0 + xi) * log_t, np.where(t < 1.0, near, far)
 
     def _hazard_slopes_of(self, log_t: Array) -> tuple[Array, Array]:
         xi, outside = self._shape, np.isinf(log_t)
@@ -201,6 +213,9 @@ class Cloglog(Link):
 
     def _hazards(self, v: Array) -> tuple[Array, Array]:
         return _LOGLOG._hazards(-v)[::-1]
+
+    def _log_hazards(self, v: Array) -> tuple[Array, Array]:
+        return _LOGLOG._log_hazards(-v)[::-1]
 
     def _hazard_slopes(self, v: Array) -> tuple[Array, Array]:
         slope_a, slope_b = _LOGLOG._hazard_slopes(-v)

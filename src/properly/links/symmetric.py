@@ -46,6 +46,9 @@ class Logit(Link):
         p, q = self._pair(v)
         return q, p
 
+    def _log_hazards(self, v: Array) -> tuple[Array, Array]:
+        return self._logs(v)[::-1]
+
     def _hazard_slopes(self, v: Array) -> tuple[Array, Array]:
         slope = self._derivative(v)
         return -slope, slope
@@ -81,6 +84,11 @@ class Probit(Link):
         mills = np.sqrt(2.0 / np.pi)
         v = np.clip(v, -_LARGEST, _LARGEST) / _ROOT_TWO
         return mills / sc.erfcx(-v), mills / sc.erfcx(v)
+
+    def _log_hazards(self, v: Array) -> tuple[Array, Array]:
+        a, b = self._hazards(v)
+        log_density = -0.5 * v * v - np.log(_ROOT_TWO_PI)  # the other of p and q is 1 where a hazard underflows
+        return np.where(a > 1e-300, np.log(a), log_density), np.where(b > 1e-300, np.log(b), log_density)
 
     def _hazard_slopes(self, v: Array) -> tuple[Array, Array]:
         v = np.clip(v, -1e150, 1e150)  # the slopes have long reached their limits 0 and 1
@@ -141,6 +149,12 @@ class Cauchit(Link):
         a, b = self._hazards(v)
         log_slope = -2.0 * (v / radius) / radius  # p''/p'
         return a * (log_slope - a), b * (log_slope + b)
+
+    def _log_hazards_at(self, at: Probabilities) -> tuple[Array, Array]:
+        log_a, log_b = super()._log_hazards_at(at)
+        # In the tails p' = π p², also where the score overflows.
+        log_a = np.where(at.log_p < -300.0, np.log(np.pi) + at.log_p, log_a)
+        return log_a, np.where(at.log_q < -300.0, np.log(np.pi) + at.log_q, log_b)
 
     def _antiderivatives(self, v: Array) -> tuple[Array, Array]:
         # ∫ p dv diverges logarithmically at -∞: the loss has no lower bound, and is set to 0 at v = 0.

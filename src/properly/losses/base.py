@@ -95,6 +95,11 @@ def product(x: Array, y: Array) -> Array:
     return np.where((x == 0.0) | (y == 0.0), 0.0, x * y)
 
 
+def without_nan(x: Array) -> Array:
+    """Outside the support of a link p does not move: what comes out as ∞ - ∞ or 0/0 there is 0."""
+    return np.where(np.isnan(x), 0.0, x)
+
+
 def mix(y: Array, at0: Array, at1: Array, not_y: Array | None = None) -> Array:
     """(1 - y) at0 + y at1, with 0 · ∞ = 0. Boolean y selects, anything else in [0, 1] averages.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from properly import special
-from properly.losses.base import Loss, product
+from properly.losses.base import Loss, product, without_nan
 from properly.options import check_finite
 from properly.probabilities import Array, Probabilities
 
@@ -43,9 +43,12 @@ class _BetaFamily(Loss):
         )
 
     def _gradients(self, link: Link, v: Array) -> tuple[Array, Array]:
-        a, b = link._hazards(v)
-        factor = _power(*link._logs(v), *self._shape)
-        return product(factor, b), -product(factor, a)
+        if not any(self._shape):  # log loss
+            a, b = link._hazards(v)
+            return b, -a
+        log_factor = _log_power(*link._logs(v), *self._shape)
+        log_a, log_b = link._log_hazards(v)
+        return without_nan(np.exp(log_factor + log_b)), -without_nan(np.exp(log_factor + log_a))
 
     def _curvatures(self, link: Link, v: Array) -> tuple[Array, Array]:
         alpha, beta, _ = self._shape
@@ -63,8 +66,12 @@ def _scaled(factor: float, x: Array) -> Array | float:
 
 def _power(log_p: Array, log_q: Array, alpha: float, beta: float, log_scale: float) -> Array:
     """scale · p^alpha q^beta, all three together in the exponent."""
+    return np.exp(_log_power(log_p, log_q, alpha, beta, log_scale))
+
+
+def _log_power(log_p: Array, log_q: Array, alpha: float, beta: float, log_scale: float) -> Array:
     exponent = _scaled(alpha, log_p) + _scaled(beta, log_q) + log_scale
-    return np.broadcast_to(np.exp(exponent), np.broadcast_shapes(log_p.shape, log_q.shape))
+    return np.broadcast_to(exponent, np.broadcast_shapes(log_p.shape, log_q.shape))
 
 
 def _partial_loss(x: Array, y: Array, log_y: Array, a: float, b: float, log_scale: float) -> Array:

@@ -8,6 +8,7 @@ each other.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -90,24 +91,26 @@ class CanonicalLink(Link):
         return self._search(v)
 
     def _search(self, v: Array) -> Array:
-        """Newton's method kept inside a shrinking bracket."""
-        smallest, largest = self._link(_from_log_odds(np.array([-np.inf, np.inf])))
-        outside = (v <= smallest) | (v >= largest)
-        low, high = np.full(v.shape, -_WIDEST), np.full(v.shape, _WIDEST)
-        z = np.zeros(v.shape)
-        for _ in range(200):
+        """Newton's method in the log-odds, kept inside a bracket that a table provides, for the rows not yet done."""
+        grid, table = _tabulated(self)
+        flat = v.ravel()
+        cell = np.searchsorted(table, flat)
+        result = np.where(cell == 0, -np.inf, np.inf)
+        active = np.flatnonzero((cell > 0) & (cell < len(table)))
+        low, high = grid[cell[active] - 1], grid[cell[active]]
+        z = 0.5 * (low + high)
+        for _ in range(100):
             at = _from_log_odds(z)
-            excess = self._link(at) - v
-            low, high = np.where(excess < 0.0, z, low), np.where(excess > 0.0, z, high)
+            excess = self._link(at) - flat[active]
+            low, high = np.where(excess <= 0.0, z, low), np.where(excess >= 0.0, z, high)
             newton = z - excess / product(self.loss._weight(at), at.p * at.q)
-            middle = 0.5 * (low + high)
-            step = np.where((newton > low) & (newton < high), newton, middle)
-            step = np.where((excess == 0.0) | outside, z, step)
-            done = np.abs(step - z) <= 1e-14 * (1.0 + np.abs(z))
-            z = step
-            if np.all(done):
+            step = np.where((newton > low) & (newton < high), newton, 0.5 * (low + high))
+            result[active] = step
+            going = (np.abs(step - z) > 1e-14 * (1.0 + np.abs(z))) & (low < high)
+            active, z, low, high = active[going], step[going], low[going], high[going]
+            if not len(active):
                 break
-        return np.where(v <= smallest, -np.inf, np.where(v >= largest, np.inf, z))
+        return result.reshape(v.shape)
 
     def _probabilities(self, v: Array) -> Probabilities:
         return _from_log_odds(self._log_odds(v))
@@ -140,6 +143,20 @@ class CanonicalLink(Link):
         edge = np.where(np.isinf(at.log_p) | np.isinf(at.log_q), self._link(at), v)
         beyond = np.where(np.isfinite(edge), v - edge, 0.0)
         return at0 + np.maximum(beyond, 0.0), at1 + np.maximum(-beyond, 0.0)
+
+
+@lru_cache(maxsize=32)
+def _tabulated(link: CanonicalLink) -> tuple[Array, Array]:
+    """A grid of log-odds, with the ends of the range, and its scores; strictly increasing."""
+    half = np.concatenate([np.arange(0.0, 40.0, 0.05), np.geomspace(40.0, _WIDEST, 200), [np.inf]])
+    grid = np.concatenate([-half[:0:-1], half])
+    with np.errstate(all="ignore"):
+        table = link._link(_from_log_odds(grid))
+    rising = np.concatenate([[True], table[1:] > np.maximum.accumulate(table)[:-1]])
+    grid, table = grid[rising], table[rising]
+    finite = np.isfinite(table)
+    inner = np.clip(grid, -_WIDEST, _WIDEST)  # an infinite end of the range is never reached
+    return np.where(finite, inner, grid), table
 
 
 def _ratio(slope: Array, p: Array) -> Array:

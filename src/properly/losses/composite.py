@@ -48,6 +48,11 @@ class Composite:
     extend: bool
 
     def __init__(self, loss: Loss, link: Link | None = None, extend: bool = True) -> None:
+        for name, value, kind in (("loss", loss, Loss), ("link", link, Link)):
+            if not (isinstance(value, kind) or (name == "link" and value is None)):
+                raise ValueError(
+                    f"{name} must be a {kind.__name__} object such as LogLoss() or Logit(), got {value!r}."
+                )
         object.__setattr__(self, "extend", extend)
         object.__setattr__(self, "loss", loss)
         object.__setattr__(self, "link", loss.canonical_link if link is None else link)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -50,14 +50,25 @@ class LossFromWeight(Loss):
     def __post_init__(self) -> None:
         if not callable(self.function):
             raise ValueError(f"function must be callable, a weight function of p, got {self.function!r}.")
-        p = np.array([1e-6, 0.1, 0.5, 0.9, 1.0 - 1e-6])
-        weight = np.asarray(self.function(p), dtype=np.float64)
+        p = np.union1d(np.linspace(0.0005, 0.9995, 1000), sc.expit(np.linspace(-36.0, 36.0, 200)))
+        try:
+            weight = np.asarray(self.function(p), dtype=np.float64)
+        except TypeError as error:
+            raise ValueError(f"function must take and return arrays; {self.function!r} failed: {error}") from error
         if weight.shape not in (p.shape, ()):
             raise ValueError(
-                f"function must return one weight per probability: got shape {weight.shape} for {p.shape}."
+                f"function must return one weight per probability, got shape {weight.shape} for {p.shape}."
             )
-        if not (np.isfinite(weight).all() and (weight >= 0.0).all() and weight.any()):
-            raise ValueError(f"function must be finite, never negative and not all zero, got {weight} at p = {p}.")
+        bad = ~(np.isfinite(weight) & (weight >= 0.0))
+        if bad.any():
+            where = np.broadcast_to(bad, p.shape).argmax()
+            value = np.broadcast_to(weight, p.shape)[where]
+            raise ValueError(f"function must be finite and never negative, got {value} at p = {p[where]:.6g}.")
+        if not weight.any():
+            raise ValueError("function must not be zero everywhere.")
+        for name, share in zip(("p ω(p) near 0", "(1-p) ω(p) near 1"), _outermost_shares(self), strict=True):
+            if not share < 1e-6:
+                raise ValueError(f"function must let {name} have a finite integral; the loss would be infinite.")
 
     def _at(self, p: Array) -> Array:
         inside = np.clip(p, np.finfo(np.float64).tiny, _LAST_BELOW_ONE)
@@ -74,18 +85,29 @@ class LossFromWeight(Loss):
         common = self._at(u) * u * not_u * (half[..., None] * _WEIGHTS)
         return (common * u).sum(axis=-1), (common * not_u).sum(axis=-1)
 
-    @cached_property
-    def _table(self) -> _Table:
-        with np.errstate(all="ignore"):
-            below, above = self._integrals(_EDGES[:-1], _EDGES[1:])
-        return _Table(
-            np.concatenate([[0.0], np.cumsum(below)]),
-            np.concatenate([np.cumsum(above[::-1])[::-1], [0.0]]),
-        )
-
     def _losses(self, at: Probabilities) -> tuple[Array, Array]:
         z = np.clip(at.log_p - at.log_q, _EDGES[0], _EDGES[-1])
         panel = np.clip(np.searchsorted(_EDGES, z, side="right") - 1, 0, len(_EDGES) - 2)
         below, _ = self._integrals(_EDGES[panel], z)
         _, above = self._integrals(z, _EDGES[panel + 1])
-        return self._table.below[panel] + below, self._table.above[panel + 1] + above
+        table = _table(self)
+        return table.below[panel] + below, table.above[panel + 1] + above
+
+
+@lru_cache(maxsize=32)
+def _table(loss: LossFromWeight) -> _Table:
+    """The integrals up to every panel edge; kept apart from the loss, which is a parameter and must not change."""
+    with np.errstate(all="ignore"):
+        below, above = loss._integrals(_EDGES[:-1], _EDGES[1:])
+    return _Table(
+        np.concatenate([[0.0], np.cumsum(below)]),
+        np.concatenate([np.cumsum(above[::-1])[::-1], [0.0]]),
+    )
+
+
+def _outermost_shares(loss: LossFromWeight) -> tuple[float, float]:
+    """How much the outermost panels contribute to the integrals up to p = 1/2; next to nothing if these are finite."""
+    table, middle = _table(loss), int(np.searchsorted(_EDGES, 0.0))
+    with np.errstate(all="ignore"):
+        first, last = table.below[8] / table.below[middle], table.above[-9] / table.above[middle]
+    return float(np.nan_to_num(first, nan=0.0)), float(np.nan_to_num(last, nan=0.0))

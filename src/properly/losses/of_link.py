@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from properly.links import GEV, Link
-from properly.losses.base import Loss, product
+from properly.losses.base import Loss, product, without_nan
 from properly.options import check_finite
 from properly.probabilities import Array, Probabilities
 
@@ -31,9 +31,9 @@ class _LossOfLink(Loss):
 
     def _gradients(self, link: Link, v: Array) -> tuple[Array, Array]:
         at = link._probabilities(v)
-        (a, b), (own_a, own_b) = link._hazards(v), self.canonical_link._hazards_at(at)
-        slope = np.where(at.p <= at.q, a / own_a, b / own_b)  # ω p'
-        return _flat(product(at.p, slope)), -_flat(product(at.q, slope))
+        (a, b), (own_a, own_b) = link._log_hazards(v), self.canonical_link._log_hazards_at(at)
+        log_slope = np.where(at.p <= at.q, a - own_a, b - own_b)  # ln(ω p')
+        return without_nan(np.exp(log_slope + at.log_p)), -without_nan(np.exp(log_slope + at.log_q))
 
     def _curvatures(self, link: Link, v: Array) -> tuple[Array, Array]:
         at = link._probabilities(v)
@@ -44,12 +44,7 @@ class _LossOfLink(Loss):
         right = slope_b / b - own_slope_b / own_b * (b / own_b)
         growth = np.where(at.p <= at.q, left, right)  # d ln(ω p') / dv
         gradient0, gradient1 = self._gradients(link, v)
-        return _flat(product(gradient0, a + growth)), _flat(product(-gradient1, b - growth))
-
-
-def _flat(x: Array) -> Array:
-    """Outside the support of a link p does not move: what comes out as ∞ - ∞ or 0/0 there is 0."""
-    return np.where(np.isnan(x), 0.0, x)
+        return without_nan(product(gradient0, a + growth)), without_nan(product(-gradient1, b - growth))
 
 
 @dataclass(frozen=True)

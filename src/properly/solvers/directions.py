@@ -133,7 +133,8 @@ class ConjugateGradientDirection(Direction):
         residual = -at.gradient
         scaled = residual / self.diagonal
         conjugate, size = scaled, float(np.sum(residual * scaled))
-        target = 1e-4 * size  # residual reduced to one hundredth
+        # Reduce the residual to a quarter while far from the optimum, to one hundredth when close to it.
+        target = np.clip(np.sqrt(size / self.problem.null_loss), 1e-4, 0.0625) * size
         for _ in range(max(20, min(500, at.coef.size))):
             if size <= target:
                 break

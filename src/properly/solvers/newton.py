@@ -15,7 +15,7 @@ from properly.solvers.proximal import ProximalNewtonDirection
 
 # With more coefficients than this it is cheaper to go by conjugate gradients than to form the curvature matrix,
 # for one score and for a softmax of up to ten classes with its blocks for every pair of scores.
-_WHOLE_MATRIX, _WHOLE_SOFTMAX_MATRIX, _WHOLE_SOFTMAX_SCORES = 1000, 200, 10
+_WHOLE_MATRIX, _WHOLE_SOFTMAX_MATRIX, _WHOLE_SOFTMAX_SCORES = 400, 200, 10
 
 
 class Status(Enum):
