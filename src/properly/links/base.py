@@ -50,6 +50,11 @@ class Link(ABC):
 
         return canonical_loss(self)
 
+    @property
+    def _kinked(self) -> bool:
+        """Whether dp/dv may jump, at an end of the support: a curvature may then change from one step to the next."""
+        return False
+
     @abstractmethod
     def _link(self, at: Probabilities) -> Array: ...
 

@@ -172,6 +172,10 @@ class GEV(_ExtremeValue):
         check_finite(self.xi, "xi")
 
     @property
+    def _kinked(self) -> bool:
+        return self.xi <= -1.0
+
+    @property
     def _shape(self) -> float:
         return self.xi if abs(self.xi) > 1e-200 else 0.0
 

@@ -72,6 +72,10 @@ class CanonicalLink(Link):
     def canonical_loss(self) -> Loss:
         return self.loss
 
+    @property
+    def _kinked(self) -> bool:
+        return True
+
     def _link(self, at: Probabilities) -> Array:
         return self._difference(at) - self._difference(_from_log_odds(np.array(0.0)))
 

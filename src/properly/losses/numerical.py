@@ -108,6 +108,10 @@ def _table(loss: LossFromWeight) -> _Table:
 def _outermost_shares(loss: LossFromWeight) -> tuple[float, float]:
     """How much the outermost panels contribute to the integrals up to p = 1/2; next to nothing if these are finite."""
     table, middle = _table(loss), int(np.searchsorted(_EDGES, 0.0))
-    with np.errstate(all="ignore"):
-        first, last = table.below[8] / table.below[middle], table.above[-9] / table.above[middle]
-    return float(np.nan_to_num(first, nan=0.0)), float(np.nan_to_num(last, nan=0.0))
+    return _share(table.below[8], table.below[middle]), _share(table.above[-9], table.above[middle])
+
+
+def _share(part: float, whole: float) -> float:
+    if not np.isfinite(whole):
+        return np.inf
+    return float(part / whole) if whole > 0.0 else 0.0

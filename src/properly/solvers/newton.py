@@ -67,9 +67,13 @@ def _minimise(problem: Problem, start: Array, tol: float, max_iter: int) -> Solu
     step, size = direction.step(at)
     history.append(size / scale)
     for iteration in range(max_iter):
+        if size <= tol * scale and problem.kinked and not fresh:
+            _refresh(problem, direction, at)
+            fresh = True
+            step, size = direction.step(at)
         if size <= tol * scale and not direction.incomplete:
             return ended(Status.CONVERGED, iteration)
-        step = _bounded(problem, step)
+        step = _bounded(problem, at, step)
         new = problem.point(at.coef + step)
         contraction, new_step, new_size = np.inf, step, np.inf
         if np.isfinite(new.gradient).all():
@@ -103,10 +107,13 @@ def _refresh(problem: Problem, direction: Direction, at: Point) -> None:
         direction.refresh(at, False)
 
 
-def _bounded(problem: Problem, step: Array) -> Array:
-    """No step moves the scores by more than 100 in the root mean square: nothing is that far, but flat regions send."""
-    distance = problem.rms_score(step)
-    return step if distance <= 100.0 else step * (100.0 / distance)
+def _bounded(problem: Problem, at: Point, step: Array) -> Array:
+    """A step moves the scores by 100 at most, or ten times what they are, in the root mean square.
+
+    Optima are not farther than that, but flat regions send one there.
+    """
+    distance, limit = problem.rms_score(step), 100.0 + 10.0 * problem.rms_score(at.coef)
+    return step if distance <= limit else step * (limit / distance)
 
 
 def _accepted(problem: Problem, at: Point, step: Array, new: Point, contraction: float) -> bool:

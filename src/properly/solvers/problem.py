@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from properly import kernels
 from properly.engines.base import Engine
 from properly.kernels import LinearModel
+from properly.losses.composite import Composite
 from properly.probabilities import Array
 
 
@@ -46,6 +47,11 @@ class Problem:
     @property
     def convex(self) -> bool:
         return self.model.composite.canonical
+
+    @property
+    def kinked(self) -> bool:
+        """Whether curvatures may jump, so that an old one tells nothing about convergence."""
+        return isinstance(self.model.composite, Composite) and self.model.composite.link._kinked
 
     def point(self, coef: Array) -> Point:
         self.passes += 1
