@@ -37,17 +37,19 @@ def training_engine(
 
 
 def checked_features(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
-    names = list(X.column_names) if _is_arrow(X) else None  # scikit-learn does not look for these
-    X = validate_data(
-        estimator,
-        X,
-        reset=reset,
-        accept_sparse=("csr", "csc"),
-        dtype=(np.float64, np.float32),
-        ensure_all_finite=not reset,  # a fit looks at the sums of squares instead, which saves it a pass
-    )
-    if names is not None:
-        check_names(estimator, names, reset=reset)
+    """X as an array or sparse matrix of numbers; records the features, or compares them with those of the fit."""
+    options = {
+        "accept_sparse": ("csr", "csc"),
+        "dtype": (np.float64, np.float32),
+        "ensure_all_finite": not reset,  # a fit looks at the sums of squares instead, which saves it a pass
+    }
+    names = _column_names(X)
+    if names is None:
+        return validate_data(estimator, X, reset=reset, **options)
+    X = check_array(X, estimator=estimator, input_name="X", **options)
+    check_names(estimator, names, reset=reset)
+    if reset:
+        estimator.n_features_in_ = X.shape[1]
     return X
 
 
@@ -64,8 +66,11 @@ def check_names(estimator: BaseEstimator, names: list[str], *, reset: bool) -> N
         )
 
 
-def _is_arrow(X: Any) -> bool:
-    return type(X).__module__.startswith("pyarrow.") and hasattr(X, "column_names")
+def _column_names(X: Any) -> list[str] | None:
+    """The names of Arrow and polars tables, which not every version of scikit-learn looks for."""
+    library = type(X).__module__.partition(".")[0]
+    attribute = {"pyarrow": "column_names", "polars": "columns"}.get(library, "")
+    return list(getattr(X, attribute)) if hasattr(X, attribute) else None
 
 
 def checked_offset(offset: ArrayLike | None, n_rows: int, n_classes: int) -> Array | None:
