@@ -67,7 +67,7 @@ class LinearModel:
         return block.y if isinstance(self.composite, SoftmaxComposite) else block.y == self.positive
 
 
-def _weighted(block: Block, x: Array) -> Array:
+def weighted(block: Block, x: Array) -> Array:
     if block.weight is None:
         return x
     # A row of weight 0 counts for nothing, even if its loss is infinite.
@@ -143,8 +143,8 @@ def gradient(block: Block, model: LinearModel, coef: Array, want_value: bool) ->
     X, y = model.design(block), model.target(block)
     with np.errstate(all="ignore"):
         v = model.scores(block, X, coef)
-        value = float(_weighted(block, model.composite._value(y, v)).sum()) if want_value else np.nan
-        slopes = _weighted(block, model.composite._gradient(y, v))
+        value = float(weighted(block, model.composite._value(y, v)).sum()) if want_value else np.nan
+        slopes = weighted(block, model.composite._gradient(y, v))
         return Gradient(value, _collect(X, slopes, coef.shape[1]))
 
 
@@ -164,13 +164,13 @@ def hessian(block: Block, model: LinearModel, coef: Array, observed: bool, colum
         v = model.scores(block, X, coef)
         if isinstance(composite, Composite):
             curvature = composite._observed_curvature(y, v) if observed else composite._expected_curvature(y, v)
-            return Hessian(_weighted_gram(picked, _weighted(block, _bounded(curvature)), width))
+            return Hessian(weighted_gram(picked, weighted(block, _bounded(curvature)), width))
         scores = len(coef)
         gram = np.empty((scores, width, scores, width))
         for one in range(scores):
-            column = _weighted(block, composite._curvature_column(y, v, one, observed))
+            column = weighted(block, composite._curvature_column(y, v, one, observed))
             for other in range(one + 1):
-                gram[one, :, other] = gram[other, :, one] = _weighted_gram(picked, column[:, other], width)
+                gram[one, :, other] = gram[other, :, one] = weighted_gram(picked, column[:, other], width)
         return Hessian(gram.reshape(scores * width, scores * width))
 
 
@@ -179,7 +179,7 @@ def _bounded(curvature: Array) -> Array:
     return np.clip(curvature, -1e12, 1e12)
 
 
-def _weighted_gram(X: Any, curvature: Array, width: int) -> Array:
+def weighted_gram(X: Any, curvature: Array, width: int) -> Array:
     k = X.shape[1]
     if sparse.issparse(X):
         gram = np.empty((width, width))
@@ -217,7 +217,7 @@ def hessian_product(block: Block, model: LinearModel, coef: Array, direction: Ar
             rows = model.composite._curvature_product(y, v, along)
         else:
             rows = _bounded(model.composite._expected_curvature(y, v)) * along
-        return HessianProduct(_collect(X, _weighted(block, rows), coef.shape[1]))
+        return HessianProduct(_collect(X, weighted(block, rows), coef.shape[1]))
 
 
 @dataclass
@@ -236,7 +236,7 @@ def hessian_diagonal(block: Block, model: LinearModel, coef: Array) -> HessianDi
         else:
             curvature = _bounded(model.composite._expected_curvature(y, v))
     squares = X.power(2) if sparse.issparse(X) else np.square(X)
-    return HessianDiagonal(_collect(squares, _weighted(block, curvature), coef.shape[1]))
+    return HessianDiagonal(_collect(squares, weighted(block, curvature), coef.shape[1]))
 
 
 @dataclass
@@ -256,7 +256,7 @@ def misfits(block: Block, model: LinearModel, coef: Array) -> Misfits:
         else:
             p, q = model.composite.link._pair(v)
             other = np.where(y, q, p)
-    return Misfits(float(_weighted(block, (other > 1e-3).astype(np.float64)).sum()))
+    return Misfits(float(weighted(block, (other > 1e-3).astype(np.float64)).sum()))
 
 
 @dataclass
@@ -278,7 +278,7 @@ def along_line(
         along = model.scores(block._replace(offset=None), X, direction)
         for i, step in enumerate(steps):
             v = start + step * along
-            slopes[i] = np.sum(_weighted(block, np.where(along == 0.0, 0.0, model.composite._gradient(y, v) * along)))
+            slopes[i] = np.sum(weighted(block, np.where(along == 0.0, 0.0, model.composite._gradient(y, v) * along)))
             if want_values:
-                values[i] = np.sum(_weighted(block, model.composite._value(y, v)))
+                values[i] = np.sum(weighted(block, model.composite._value(y, v)))
     return AlongLine(values, slopes)
