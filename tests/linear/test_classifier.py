@@ -395,6 +395,16 @@ class TestDifficultData:
         reference = ProperLinearClassifier(C=np.inf).fit(X[:, :4], y)
         np.testing.assert_allclose(model.predict_proba(X), reference.predict_proba(X[:, :4]), atol=1e-6)
 
+    @pytest.mark.parametrize("constant", [0.1, 3.0, 1e5 / 3])
+    def test_a_constant_column_without_penalty_stays_out(self, constant):
+        rng = np.random.default_rng(42)
+        wide = np.column_stack([X, np.full(len(X), constant)])
+        weight = rng.exponential(size=len(X))
+        model = ProperLinearClassifier(C=np.inf).fit(wide, Y, weight)
+        reference = ProperLinearClassifier(C=np.inf).fit(X, Y, weight)
+        np.testing.assert_allclose(model.coef_, np.column_stack([reference.coef_, [0.0]]), atol=1e-7)
+        np.testing.assert_allclose(model.intercept_, reference.intercept_, atol=1e-7)
+
     def test_out_of_iterations_says_what_to_do(self):
         with pytest.warns(ConvergenceWarning, match="increase max_iter"):
             ProperLinearClassifier(max_iter=1).fit(X, Y)
@@ -472,6 +482,19 @@ class TestStarts:
 
 
 class TestLassoCorners:
+    @pytest.mark.parametrize("seed", range(6))
+    def test_losses_that_are_not_convex_end_at_stationary_points(self, seed):
+        X, y, weight = draw(150, 3, seed=seed)
+        offset = np.random.default_rng(seed).normal(size=150)
+        loss = BetaLoss.tailored(0.1, 4)
+        model = ProperLinearClassifier(loss, "logit", C=0.05, l1_ratio=0.5).fit(X, y, weight, offset)
+        rows = 0.05 * weight * Composite(loss, Logit()).gradient(y, X @ model.coef_[0] + model.intercept_ + offset)
+        w, smooth = model.coef_[0], X.T @ rows + 0.5 * model.coef_[0]
+        size = np.abs(rows).sum()
+        assert abs(rows.sum()) < 1e-5 * size
+        np.testing.assert_allclose(smooth[w != 0], -0.5 * np.sign(w[w != 0]), atol=1e-5 * size)
+        assert np.all(np.abs(smooth[w == 0]) <= 0.5 + 1e-5 * size)
+
     @pytest.mark.parametrize("k", [5, 501])
     def test_a_strong_penalty_leaves_the_intercept_alone(self, k):
         rng = np.random.default_rng(0)

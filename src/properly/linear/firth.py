@@ -14,8 +14,8 @@ from scipy import linalg
 from scipy.optimize import minimize
 
 from properly import kernels
-from properly.engines.base import Engine
 from properly.kernels import Block, LinearModel, Statistic
+from properly.linear.fitting import Data
 from properly.links import Logit
 from properly.losses import Composite, LogLoss
 from properly.probabilities import Array
@@ -51,15 +51,20 @@ def _score(block: Block, model: LinearModel, coef: Array, inverse: Array) -> _Sc
 class BiasReduction:
     """The penalised likelihood ln L + ½ ln|I| - ½ ridge ‖w‖², its gradient, and the step that removes the bias."""
 
-    def __init__(self, engine: Engine, n_features: int, fit_intercept: bool, ridge: float, null_loss: float) -> None:
+    def __init__(self, data: Data, fit_intercept: bool, ridge: float, null_loss: float) -> None:
+        engine, n_features = data.engine, len(data.squares)
         self.engine, self.null_loss, self.passes = engine, null_loss, 0
-        self.model = LinearModel(Composite(LogLoss()))
+        self.model = LinearModel(Composite(LogLoss()), center=data.center)
         self.ridge = ridge * np.append(np.ones(n_features), [0.0] * int(fit_intercept))
         start = np.zeros((1, n_features + int(fit_intercept)))
         self.basis = _row_space(engine.reduce(kernels.hessian, self.model, start, False, None).hessian)
 
     def evaluate(self, coef: Array) -> tuple[float, Array, Array, Array]:
         """Objective, gradient, a root R of the inverse curvature (RRᵀ), and the step that removes the bias."""
+        with np.errstate(all="ignore"):  # an infinite objective is refused by the line search
+            return self._evaluate(coef)
+
+    def _evaluate(self, coef: Array) -> tuple[float, Array, Array, Array]:
         self.passes += 2
         information = self.engine.reduce(kernels.hessian, self.model, coef, False, None).hessian
         root, log_determinant = self._root_of_inverse(information)

@@ -48,7 +48,11 @@ class Data(NamedTuple):
         spread = np.sqrt(np.maximum(moments.squares / weight - mean**2, 0.0))
         if not may_center or moments.sparse_rows or not np.any(np.abs(mean) > _FAR_FROM_ZERO * spread):
             return cls(engine, class_weight, None, moments.squares)
-        return cls(engine, class_weight, mean, engine.reduce(kernels.moments, mean).squares)
+        squares = engine.reduce(kernels.moments, mean).squares
+        constant = squares <= weight * (1e-14 * mean) ** 2
+        # The mean of a constant column is rounded; its first value makes the column exactly 0.
+        first = next(engine.blocks()).X[0]
+        return cls(engine, class_weight, np.where(constant, first, mean), np.where(constant, 0.0, squares))
 
     @property
     def weight(self) -> float:

@@ -165,24 +165,31 @@ class RareEventLogisticRegression(LinearPredictor):
         return self._plain(engine.reweighted(factor), share * factor), 0.5
 
     def _firth(self, engine: Engine, share: Array) -> tuple[Fit, float]:
-        reduction, start = self._bias_reduction(engine, share)
-        return _as_fit(reduction.maximise(start, self.tol, self.max_iter), self.fit_intercept), self.sample_rate_
+        data = Data.describe(engine, share, self.fit_intercept)
+        start = np.zeros((1, len(data.squares) + int(self.fit_intercept)))
+        if self.fit_intercept:
+            start[0, -1] = _log_odds(self.sample_rate_)
+        solution = self._bias_reduction(data).maximise(start, self.tol, self.max_iter)
+        return self._as_fit(solution, solution.coef, data.center), self.sample_rate_
 
     def _without_bias(self, engine: Engine, share: Array) -> tuple[Fit, float]:
+        data = Data.describe(engine, share, self.fit_intercept)
         fit = self._plain(engine, share)
-        reduction, _ = self._bias_reduction(engine, share)
-        estimate = np.column_stack([fit.coef, fit.intercept]) if self.fit_intercept else fit.coef
-        *_, minus_bias = reduction.evaluate(estimate)
-        corrected = _as_fit(fit.solution, self.fit_intercept, estimate + minus_bias)
+        shift = 0.0 if data.center is None else fit.coef @ data.center
+        estimate = np.column_stack([fit.coef, fit.intercept + shift]) if self.fit_intercept else fit.coef
+        *_, minus_bias = self._bias_reduction(data).evaluate(estimate)
+        corrected = self._as_fit(fit.solution, estimate + minus_bias, data.center)
         return corrected._replace(runaway=fit.runaway), self.sample_rate_
 
-    def _bias_reduction(self, engine: Engine, share: Array) -> tuple[BiasReduction, Array]:
-        data = Data.describe(engine, share, False)
-        k, null_loss = len(data.squares), float(share.sum() * LogLoss().entropy(self.sample_rate_))
-        start = np.zeros((1, k + int(self.fit_intercept)))
-        if self.fit_intercept:
-            start[0, k] = _log_odds(self.sample_rate_)
-        return BiasReduction(engine, k, self.fit_intercept, Penalty.of(self.C).ridge, null_loss), start
+    def _bias_reduction(self, data: Data) -> BiasReduction:
+        null_loss = data.weight * float(LogLoss().entropy(self.sample_rate_))
+        return BiasReduction(data, self.fit_intercept, Penalty.of(self.C).ridge, null_loss)
+
+    def _as_fit(self, solution: Solution, coef: Array, center: Array | None) -> Fit:
+        if not self.fit_intercept:
+            return Fit(coef, np.zeros(1), solution, False)
+        w, intercept = coef[:, :-1].copy(), coef[:, -1].copy()
+        return Fit(w, intercept if center is None else intercept - w @ center, solution, False)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -192,13 +199,6 @@ class RareEventLogisticRegression(LinearPredictor):
 
 def _log_odds(rate: float) -> float:
     return float(Logit().link(rate))
-
-
-def _as_fit(solution: Solution, fit_intercept: bool, coef: Array | None = None) -> Fit:
-    coef = solution.coef if coef is None else coef
-    if not fit_intercept:
-        return Fit(coef, np.zeros(1), solution, False)
-    return Fit(coef[:, :-1].copy(), coef[:, -1].copy(), solution, False)
 
 
 def _balanced_rows(y: NDArray[np.intp], weight: Array | None, random: np.random.RandomState) -> NDArray[np.intp]:

@@ -52,7 +52,11 @@ class ProximalNewtonDirection(Direction):
         step = self.model.minimise(coef.ravel(), gradient.ravel(), self.problem.lasso)
         direction = np.zeros_like(at.coef)
         self._put(direction, step.reshape(coef.shape))
-        return direction, float(np.sqrt(np.maximum(0.0, step @ self.model.hessian @ step)))
+        # What the model promises is at least dᵀHd/2; it is more where H is not positive.
+        promised = (
+            -float(np.sum(at.gradient * direction)) - self.problem.lasso_change(at.coef, direction, np.ones(1))[0]
+        )
+        return direction, float(np.sqrt(np.maximum(0.0, np.maximum(promised, step @ self.model.hessian @ step))))
 
     @property
     def incomplete(self) -> bool:
@@ -90,6 +94,8 @@ class _QuadraticModel:
         # The tiny ridge makes the root exist; the exact solution on the support removes its effect.
         jitter = 1e-10 * np.diag(self.reduced) + 1e-14 * squares[feature] + np.finfo(np.float64).tiny
         self.root, self.positive = _root(self.reduced + np.diag(jitter))
+        intercepts = linalg.eigvalsh(hessian[np.ix_(free, free)]) if free.any() else np.zeros(1)
+        self.positive &= bool(intercepts[0] >= -1e-8 * abs(intercepts[-1]))
 
     def minimise(self, coef: Array, gradient: Array, lasso: float) -> Array:
         w = coef[self.feature]
@@ -113,8 +119,8 @@ class _QuadraticModel:
                 linalg.solve_triangular(self.root, target, trans="T", check_finite=False),
                 alphas=[lasso / rows],
                 coef_init=start.copy(),  # it is overwritten
-                tol=1e-8,
-                max_iter=5000,
+                tol=1e-7,
+                max_iter=2000,
             )
         return np.asarray(path[:, 0])
 
