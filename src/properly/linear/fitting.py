@@ -156,6 +156,11 @@ def warn_about(fit: Fit, tol: float, max_iter: int) -> None:
             "probabilities tend to 0 and 1 (a loss tailored to a threshold may do this to overlapping classes, too); "
             "use a finite C."
         )
+    elif not np.isfinite(size):
+        message = (
+            "the fit ended where the loss or its gradient is infinite: with this link the loss has no finite optimum "
+            "that could be reached; use the canonical link (link=None), a smaller C, or scaled features."
+        )
     elif status is Status.OUT_OF_ITERATIONS:
         message = (
             f"the fit stopped after max_iter={max_iter} iterations with a relative Newton decrement of {size:.1e}, "
