@@ -423,8 +423,9 @@ def test_gradients_survive_the_underflow_of_a_probability(loss, link, y, v, trut
     np.testing.assert_allclose(Composite(loss, link).gradient(y, v), truth, rtol=1e-6)
 
 
-def test_names_are_not_objects():
-    with pytest.raises(ValueError, match="loss must be a"):
-        Composite("log")
-    with pytest.raises(ValueError, match="link must be a"):
-        Composite(LogLoss(), "logit")
+def test_keys_stand_for_objects():
+    assert Composite("log", "probit") == Composite(LogLoss(), Probit())
+    with pytest.raises(ValueError, match="loss must be one of 'log'"):
+        Composite(LogLoss)
+    with pytest.raises(ValueError, match="link must be one of 'logit'"):
+        Composite(LogLoss(), "logitt")

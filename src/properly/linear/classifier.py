@@ -13,7 +13,7 @@ from properly.engines.base import Engine
 from properly.engines.select import training_engine
 from properly.linear.fitting import Data, Penalty, check_limits, fit_linear, warn_about, weight_by_class
 from properly.linear.prediction import LinearPredictor
-from properly.links import Link, Logit, get_link
+from properly.links import Link, Logit
 from properly.losses import Composite, LogLoss, Loss, SoftmaxComposite, SquaredLoss, get_loss
 from properly.probabilities import Array, as_float
 
@@ -214,7 +214,7 @@ class ProperLinearClassifier(LinearClassifier):
 
     def _composite(self) -> Composite:
         loss = get_loss(self.loss)
-        link = None if self.link is None else get_link(self.link)
-        composite = Composite(loss, link) if loss.smooth else Composite(loss, link or Logit())
+        link = Logit() if self.link is None and not loss.smooth else self.link  # which has no canonical one
+        composite = Composite(loss, link)
         composite.require_smooth()
         return composite

@@ -5,22 +5,10 @@ from properly.losses.beta import BetaLoss, BoostingLoss, LogLoss, SquaredLoss
 from properly.losses.canonical import CanonicalLink
 from properly.losses.composite import Composite
 from properly.losses.cost import CostWeightedLoss
+from properly.losses.keys import LOSSES, get_loss
 from properly.losses.multiclass import SoftmaxComposite
 from properly.losses.numerical import LossFromWeight
 from properly.losses.of_link import CanonicalLoss, GEVLoss
-from properly.options import choose
-
-LOSSES = {"log": LogLoss, "squared": SquaredLoss, "boosting": BoostingLoss, "gev": GEVLoss}
-
-
-def get_loss(loss: str | Loss) -> Loss:
-    """A loss from its key or the loss itself.
-
-    >>> get_loss("log")
-    LogLoss()
-    """
-    return loss if isinstance(loss, Loss) else choose(loss, LOSSES, "loss")()
-
 
 __all__ = [
     "LOSSES",

@@ -8,9 +8,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from properly.links import Link
+from properly.links import Link, get_link
 from properly.losses.base import Loss, mix, product
 from properly.losses.canonical import is_canonical
+from properly.losses.keys import get_loss
 from properly.options import choose
 from properly.probabilities import Array, as_float, as_scores, unwrap
 
@@ -26,8 +27,8 @@ class Composite:
 
     Parameters
     ----------
-    loss : Loss
-    link : Link or None, default None
+    loss : Loss or a key such as "log"
+    link : Link, a key such as "probit", or None, default None
         None means the canonical link of the loss.
     extend : bool, default True
         Whether a canonical pair with bounded support goes on as its tangent outside it, which keeps it convex.
@@ -47,15 +48,11 @@ class Composite:
     link: Link
     extend: bool
 
-    def __init__(self, loss: Loss, link: Link | None = None, extend: bool = True) -> None:
-        for name, value, kind in (("loss", loss, Loss), ("link", link, Link)):
-            if not (isinstance(value, kind) or (name == "link" and value is None)):
-                raise ValueError(
-                    f"{name} must be a {kind.__name__} object such as LogLoss() or Logit(), got {value!r}."
-                )
+    def __init__(self, loss: str | Loss, link: str | Link | None = None, extend: bool = True) -> None:
+        loss = get_loss(loss)
         object.__setattr__(self, "extend", extend)
         object.__setattr__(self, "loss", loss)
-        object.__setattr__(self, "link", loss.canonical_link if link is None else link)
+        object.__setattr__(self, "link", loss.canonical_link if link is None else get_link(link))
 
     @cached_property
     def canonical(self) -> bool:

@@ -1,0 +1,17 @@
+"""Losses by name."""
+
+from properly.losses.base import Loss
+from properly.losses.beta import BoostingLoss, LogLoss, SquaredLoss
+from properly.losses.of_link import GEVLoss
+from properly.options import choose
+
+LOSSES = {"log": LogLoss, "squared": SquaredLoss, "boosting": BoostingLoss, "gev": GEVLoss}
+
+
+def get_loss(loss: str | Loss) -> Loss:
+    """A loss from its key or the loss itself.
+
+    >>> get_loss("log")
+    LogLoss()
+    """
+    return loss if isinstance(loss, Loss) else choose(loss, LOSSES, "loss")()
