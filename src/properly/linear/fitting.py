@@ -51,12 +51,21 @@ class Data(NamedTuple):
         squares = engine.reduce(kernels.moments, mean).squares
         constant = squares <= weight * (1e-14 * mean) ** 2
         # The mean of a constant column is rounded; its first value makes the column exactly 0.
-        first = next(engine.blocks()).X[0]
-        return cls(engine, class_weight, np.where(constant, first, mean), np.where(constant, 0.0, squares))
+        center = np.where(constant, _first_row(engine), mean) if constant.any() else mean
+        return cls(engine, class_weight, center, np.where(constant, 0.0, squares))
 
     @property
     def weight(self) -> float:
         return float(self.class_weight.sum())
+
+
+def _first_row(engine: Engine) -> Array:
+    """The features of the first row that counts."""
+    for block in engine.blocks():
+        rows = np.arange(len(block.y)) if block.weight is None else np.flatnonzero(block.weight)
+        if len(rows):
+            return np.asarray(block.X[rows[0]])
+    raise ValueError("sample_weight is zero for every row; at least one must be positive.")
 
 
 def weight_by_class(engine: Engine, classes: NDArray[Any]) -> Array:
