@@ -3,7 +3,7 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from properly.linear import ProperLinearClassifier
+from properly.linear import GEVLogRegression, ProperLinearClassifier
 from properly.losses import BetaLoss, GEVLoss
 
 VARIANTS = [
@@ -16,6 +16,9 @@ VARIANTS = [
     ProperLinearClassifier(link="probit"),
     ProperLinearClassifier(l1_ratio=0.5),
     ProperLinearClassifier(BetaLoss.tailored(0.3, 10), "logit"),
+    GEVLogRegression(),
+    GEVLogRegression(-0.5),
+    GEVLogRegression(0.3),
 ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -66,6 +66,7 @@ class LinearClassifier(LinearPredictor):
                 positive=positive,
                 fit_intercept=self.fit_intercept,
                 start=None if previous is None else (previous[0][rows], previous[1][rows]),
+                further_starts=self._further_starts(data, penalty, positive) if previous is None else (),
                 tol=self.tol,
                 max_iter=self.max_iter,
             )
@@ -85,6 +86,10 @@ class LinearClassifier(LinearPredictor):
         for fit in fits:
             warn_about(fit, self.tol, self.max_iter)
         return self
+
+    def _further_starts(self, data: Data, penalty: Penalty, positive: int) -> Sequence[tuple[Array, Array]]:
+        """Where else to begin (coefficients and intercepts), for a loss that may have several optima."""
+        return ()
 
     def _previous(self, classes: NDArray[Any]) -> tuple[Array, Array] | None:
         """The coefficients to start from, if there are any that fit."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, NamedTuple, Self
@@ -14,9 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from properly import kernels
 from properly.engines.base import Engine
 from properly.kernels import LinearModel
-from properly.links import Logit
-from properly.losses.base import Loss
-from properly.losses.beta import LogLoss
+from properly.linear.starts import at_class_proportions, convex_start, fitted_to_sample, where_finite
 from properly.losses.composite import Composite
 from properly.losses.multiclass import SoftmaxComposite
 from properly.probabilities import Array
@@ -81,6 +80,14 @@ def weight_by_class(engine: Engine, classes: NDArray[Any]) -> Array:
     return weight
 
 
+def require_two_classes(classes: NDArray[Any]) -> None:
+    if len(classes) > 2:
+        raise ValueError(
+            f"Only binary classification is supported: y holds {len(classes)} classes; fit one versus rest with "
+            "sklearn.multiclass.OneVsRestClassifier, or use ProperLinearClassifier."
+        )
+
+
 class Penalty(NamedTuple):
     """The factors of ½‖w‖² and ‖w‖₁."""
 
@@ -123,6 +130,7 @@ def fit_linear(
     positive: int = 1,
     fit_intercept: bool = True,
     start: tuple[Array, Array] | None = None,
+    further_starts: Sequence[tuple[Array, Array]] = (),
     tol: float,
     max_iter: int,
 ) -> Fit:
@@ -130,30 +138,35 @@ def fit_linear(
 
     It begins at `start` (coefficients and intercepts), else, if convex, at the fit to a sample, and if not, at the
     fit of the convex loss that belongs to the link: a loss that is flat at the class proportions would never
-    leave them. Should that not converge, it begins anew at the class proportions.
+    leave them. `further_starts` are for losses that may have several optima: the best solution is kept.
     """
-    k = len(data.squares)
-    model = LinearModel(composite, positive, data.center)
-    squares = np.append(data.squares, data.weight) if fit_intercept else data.squares
-    null_loss = data.weight * _null_loss(composite, data, positive)
-    problem = Problem(data.engine, model, penalty.ridge, penalty.lasso, data.weight, squares, k, null_loss)
-    plain = _at_class_proportions(problem, data)[:, : len(squares)]
+    problem, plain = problem_of(data, composite, penalty, positive, fit_intercept)
+    k, width = problem.n_features, plain.shape[1]
     if start is None and not problem.convex:
-        coef = _convex_start(problem, plain, len(data.class_weight), max_iter)
+        coef = convex_start(problem, plain, len(data.class_weight), max_iter)
     elif start is None:
-        coef = _fitted_to_sample(problem, plain, len(data.class_weight), tol, max_iter)
+        coef = fitted_to_sample(problem, plain, len(data.class_weight), tol, max_iter)
     else:
-        coef = _with_intercept(*start, data.center)[:, : len(squares)]
-    solution = minimise(problem, coef, tol, max_iter)
-    if solution.status is not Status.CONVERGED and not np.array_equal(coef, plain):
-        again = minimise(problem, plain, tol, max_iter)
-        if again.status is Status.CONVERGED or not solution.size < again.size:
-            solution = again
+        coef = _with_intercept(*start, data.center)[:, :width]
+    others = [_with_intercept(*other, data.center)[:, :width] for other in further_starts]
+    solution = _solve(problem, coef, plain, others, tol, max_iter)
     w = solution.coef[:, :k].copy()
     intercept = solution.coef[:, k].copy() if fit_intercept else np.zeros(len(w))
     if data.center is not None:
         intercept -= w @ data.center
     return Fit(w, intercept, solution, not any(penalty) and _has_run_away(problem, solution))
+
+
+def problem_of(
+    data: Data, composite: Composite | SoftmaxComposite, penalty: Penalty, positive: int, fit_intercept: bool
+) -> tuple[Problem, Array]:
+    """What the solver is to minimise, and the coefficients that forecast the class proportions."""
+    model = LinearModel(composite, positive, data.center)
+    squares = np.append(data.squares, data.weight) if fit_intercept else data.squares
+    null_loss = data.weight * _null_loss(composite, data, positive)
+    k = len(data.squares)
+    problem = Problem(data.engine, model, penalty.ridge, penalty.lasso, data.weight, squares, k, null_loss)
+    return problem, at_class_proportions(problem, data.class_weight)[:, : len(squares)]
 
 
 def warn_about(fit: Fit, tol: float, max_iter: int) -> None:
@@ -174,6 +187,12 @@ def warn_about(fit: Fit, tol: float, max_iter: int) -> None:
         message = (
             f"the fit stopped after max_iter={max_iter} iterations with a relative Newton decrement of {size:.1e}, "
             f"above tol={tol:.1e}; increase max_iter, scale the features, or lower C."
+        )
+    elif status is Status.ON_A_KINK:
+        message = (
+            "the fit ended on a kink of the loss, where rows sit on the edge of the link's support and no gradient "
+            "vanishes: better points nearby were looked for and not found; use a link without kinks (xi > -1), or a "
+            "smaller C."
         )
     elif status is Status.STALLED:
         message = (
@@ -197,81 +216,46 @@ def _null_loss(composite: Composite | SoftmaxComposite, data: Data, positive: in
     return float(composite.loss.weight(p, q) * p * q)  # a loss without lower bound
 
 
-def _at_class_proportions(problem: Problem, data: Data) -> Array:
-    """Coefficients 0 and the intercept that gives the rows the class proportions, offsets included."""
-    composite, positive = problem.model.composite, problem.model.positive
-    share = data.class_weight / data.weight
-    features = np.zeros((len(share) if isinstance(composite, SoftmaxComposite) else 1, problem.n_features))
-    if isinstance(composite, SoftmaxComposite):
-        return np.column_stack([features, np.log(share) - np.log(share).mean()])
-    score = float(composite.link.link(share[positive], np.delete(share, positive).sum()))
-    offsets = data.engine.reduce(kernels.offset_range, positive)
-    low, high = score - offsets.largest, score - offsets.smallest
-    unit = np.append(np.zeros(problem.n_features), 1.0)[None]
-    while high - low > 0.1 and len(problem.squares) > problem.n_features:  # the slope changes its sign between them
-        grid = np.linspace(low, high, 33)
-        _, slopes = problem.line(np.zeros_like(unit), unit, grid)
-        last = int(np.searchsorted(slopes > 0.0, True)) if problem.convex else int(np.argmin(np.abs(slopes)))
-        low, high = grid[max(last - 1, 0)], grid[min(last + (not problem.convex), 32)]
-    return np.column_stack([features, [0.5 * (low + high)]])
+def _solve(problem: Problem, coef: Array, plain: Array, others: list[Array], tol: float, max_iter: int) -> Solution:
+    """The best solution found from `coef`; from the class proportions and the others, if need be or if there are any.
+
+    A problem that is not convex and has not converged gets a last try with the expected curvature.
+    """
+    coef = where_finite(problem, coef, plain)
+    solution = minimise(problem, coef, tol, max_iter)
+    if others or (solution.status is not Status.CONVERGED and not np.array_equal(coef, plain)):
+        starts = [plain, *(where_finite(problem, other, plain) for other in others)]
+        solution = _best(problem, [solution, *(minimise(problem, start, tol, max_iter) for start in starts)])
+    if problem.convex:
+        return solution
+    if solution.status is not Status.CONVERGED:
+        solution = _best(problem, [solution, minimise(replace(problem, observed=False), coef, tol, max_iter)])
+    if problem.kinked and solution.status is not Status.OUT_OF_ITERATIONS and not _gradient_vanishes(problem, solution):
+        solution.status = Status.ON_A_KINK
+    return solution
 
 
-def _convex_start(problem: Problem, coef: Array, n_classes: int, max_iter: int) -> Array:
-    """A rough fit of the convex loss with the same link, the softmax included; the penalty in its unit."""
-    model, tol = problem.model, 1e-3
-    if isinstance(model.composite, SoftmaxComposite):
-        convex: Composite | SoftmaxComposite = SoftmaxComposite(LogLoss())
-    else:
-        convex = Composite(model.composite.link.canonical_loss, model.composite.link)
-    unit = _largest_weight(convex.loss) / _largest_weight(model.composite.loss)
-    companion = replace(
-        problem,
-        model=replace(model, composite=convex),
-        ridge=problem.ridge * unit,
-        lasso=problem.lasso * unit,
-        null_loss=problem.weight,
-    )
-    coef = _fitted_to_sample(companion, coef, n_classes, tol, max_iter)
-    solution = minimise(companion, coef, tol, max_iter)
-    return solution.coef if solution.status is Status.CONVERGED else coef
+def _best(problem: Problem, solutions: list[Solution]) -> Solution:
+    """The solution with the lowest objective; among equals (if convex, all) one that converged, or nearly did."""
+    smooth = np.array([problem.point(solution.coef).value for solution in solutions])
+    lasso = [problem.lasso * np.abs(solution.coef[:, : problem.n_features]).sum() for solution in solutions]
+    values = np.nan_to_num(smooth + lasso, nan=np.inf)
+    equals = np.flatnonzero(values <= values.min() + 1e-10 * problem.null_loss)
+    return min((solutions[i] for i in equals), key=_distance_from_convergence)
 
 
-def _largest_weight(loss: Loss) -> float:
-    """The largest ω(p) p (1-p) among ordinary probabilities; 1 for log loss."""
-    p, q = Logit().inverse_pair(np.linspace(-5.0, 5.0, 1001))
-    return float(np.max(loss.weight(p, q) * p * q))
+def _distance_from_convergence(solution: Solution) -> tuple[bool, float]:
+    return solution.status is not Status.CONVERGED, float(np.nan_to_num(solution.size, nan=np.inf))
+
+
+def _gradient_vanishes(problem: Problem, solution: Solution) -> bool:
+    """Whether the gradient is small by the scale of the features alone: curvatures at a kink are no measure."""
+    gradient = np.abs(problem.point(solution.coef).gradient) - problem.lasso
+    return bool(np.all(gradient <= 1e-6 * np.sqrt(problem.squares * problem.null_loss)))
 
 
 def _with_intercept(coef: Array, intercept: Array, center: Array | None) -> Array:
     return np.column_stack([coef, intercept if center is None else intercept + coef @ center])
-
-
-def _fitted_to_sample(problem: Problem, coef: Array, n_classes: int, tol: float, max_iter: int) -> Array:
-    """The solution on a sample of the rows, itself started from a smaller sample: most iterations are cheap ones.
-
-    The penalty is scaled down with the data. A sample that is too small for its rarest class is not used, and being
-    more precise than the sample's own statistical error would be wasted.
-    """
-    sample = problem.engine.thinned()
-    if sample is None:
-        return coef
-    classes = sample.reduce(kernels.classes, n_classes)
-    total = float(classes.weight.sum())
-    if total == 0.0 or classes.rows * classes.weight.min() / total < 3 * coef.size:
-        return coef
-    share = total / problem.weight
-    rough = replace(
-        problem,
-        engine=sample,
-        ridge=problem.ridge * share,
-        lasso=problem.lasso * share,
-        weight=total,
-        squares=problem.squares * share,
-        null_loss=problem.null_loss * share,
-    )
-    coef = _fitted_to_sample(rough, coef, n_classes, tol, max_iter)
-    solution = minimise(rough, coef, max(tol, 0.3 * float(np.sqrt(coef.size / classes.rows))), max_iter)
-    return solution.coef if solution.status is Status.CONVERGED else coef
 
 
 def _has_run_away(problem: Problem, solution: Solution) -> bool:
@@ -283,4 +267,6 @@ def _has_run_away(problem: Problem, solution: Solution) -> bool:
     if problem.engine.reduce(kernels.misfits, problem.model, solution.coef).weight == 0.0:
         return True
     late = np.array(solution.history[-4:])
+    if problem.kinked and not problem.convex:  # where steps shrink slowly, optimum or not
+        return False
     return len(solution.history) >= 10 and bool(np.all(late[1:] > 0.4 * late[:-1]))

@@ -14,7 +14,16 @@ from properly.engines.base import Engine
 from properly.engines.memory import MemoryEngine
 from properly.engines.select import training_engine
 from properly.linear.firth import BiasReduction
-from properly.linear.fitting import Data, Fit, Penalty, check_limits, fit_linear, warn_about, weight_by_class
+from properly.linear.fitting import (
+    Data,
+    Fit,
+    Penalty,
+    check_limits,
+    fit_linear,
+    require_two_classes,
+    warn_about,
+    weight_by_class,
+)
 from properly.linear.prediction import LinearPredictor
 from properly.links import Logit
 from properly.losses import Composite, LogLoss
@@ -99,11 +108,7 @@ class RareEventLogisticRegression(LinearPredictor):
         self._check_options()
         engine, classes = training_engine(self, X, y, sample_weight, offset)
         share = weight_by_class(engine, classes)
-        if len(classes) > 2:
-            raise ValueError(
-                f"Only binary classification is supported: y holds {len(classes)} classes; fit one versus rest with "
-                "sklearn.multiclass.OneVsRestClassifier, or use ProperLinearClassifier."
-            )
+        require_two_classes(classes)
         self.classes_, self.link_ = classes, Logit()
         self.sample_rate_ = float(share[1] / share.sum())
         fit, fitted_rate = method(engine, share)

@@ -22,6 +22,7 @@ class Status(Enum):
     CONVERGED = "converged"
     STALLED = "stalled: no step lowers the objective any more"
     OUT_OF_ITERATIONS = "out of iterations"
+    ON_A_KINK = "on a kink of the loss, where no gradient vanishes"
 
 
 @dataclass
@@ -103,7 +104,7 @@ def _minimise(problem: Problem, start: Array, tol: float, max_iter: int) -> Solu
 
 
 def _refresh(problem: Problem, direction: Direction, at: Point) -> None:
-    if problem.convex or not direction.refresh(at, True):
+    if problem.convex or not problem.observed or not direction.refresh(at, True):
         direction.refresh(at, False)
 
 

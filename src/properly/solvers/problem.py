@@ -31,7 +31,9 @@ class Problem:
     `weight` is the sum of the weights, `squares` the weighted sum of squares of every column (the intercept's is
     `weight`): the scale that curvatures are judged by. `null_loss` is about the loss of the best constant forecast,
     the unit of all that has to do with the loss. Convex problems are solved from derivatives alone; only the others
-    ask for values. `passes` counts the sweeps over the data.
+    ask for values. `observed` says whether they may use the observed curvature: at a kink of the loss it tells nothing,
+    while the expected one grows without limit and so holds the rows that belong there. `passes` counts the sweeps over
+    the data.
     """
 
     engine: Engine
@@ -42,6 +44,7 @@ class Problem:
     squares: Array
     n_features: int
     null_loss: float
+    observed: bool = True
     passes: int = 0
 
     @property

@@ -1,0 +1,99 @@
+"""Where a fit begins: at the class proportions, at the fit to a sample, or at that of a convex loss."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from properly import kernels
+from properly.links import Logit
+from properly.losses.base import Loss
+from properly.losses.beta import LogLoss
+from properly.losses.composite import Composite
+from properly.losses.multiclass import SoftmaxComposite
+from properly.probabilities import Array
+from properly.solvers import Problem, Status, minimise
+from properly.solvers.line_search import STEPS
+
+
+def at_class_proportions(problem: Problem, class_weight: Array) -> Array:
+    """Coefficients 0 and the intercept that gives the rows the class proportions, offsets included."""
+    composite, positive = problem.model.composite, problem.model.positive
+    share = class_weight / class_weight.sum()
+    features = np.zeros((len(share) if isinstance(composite, SoftmaxComposite) else 1, problem.n_features))
+    if isinstance(composite, SoftmaxComposite):
+        return np.column_stack([features, np.log(share) - np.log(share).mean()])
+    score = float(composite.link.link(share[positive], np.delete(share, positive).sum()))
+    offsets = problem.engine.reduce(kernels.offset_range, positive)
+    low, high = score - offsets.largest, score - offsets.smallest
+    unit = np.append(np.zeros(problem.n_features), 1.0)[None]
+    while high - low > 0.1 and len(problem.squares) > problem.n_features:  # the slope changes its sign between them
+        grid = np.linspace(low, high, 33)
+        _, slopes = problem.line(np.zeros_like(unit), unit, grid)
+        last = int(np.searchsorted(slopes > 0.0, True)) if problem.convex else int(np.argmin(np.abs(slopes)))
+        low, high = grid[max(last - 1, 0)], grid[min(last + (not problem.convex), 32)]
+    return np.column_stack([features, [0.5 * (low + high)]])
+
+
+def where_finite(problem: Problem, coef: Array, plain: Array) -> Array:
+    """The start, or the nearest point found between it and the class proportions at which the loss is finite."""
+    if problem.convex or np.isfinite(problem.point(coef).value):
+        return coef
+    values, _ = problem.line(plain, coef - plain, STEPS)
+    finite = np.isfinite(values)
+    return plain + STEPS[np.argmax(finite)] * (coef - plain) if finite.any() else plain
+
+
+def convex_start(problem: Problem, coef: Array, n_classes: int, max_iter: int) -> Array:
+    """A rough fit of the convex loss with the same link, the softmax included; the penalty in its unit."""
+    model, tol = problem.model, 1e-3
+    if isinstance(model.composite, SoftmaxComposite):
+        convex: Composite | SoftmaxComposite = SoftmaxComposite(LogLoss())
+    else:
+        convex = Composite(model.composite.link.canonical_loss, model.composite.link)
+    unit = _largest_weight(convex.loss) / _largest_weight(model.composite.loss)
+    companion = replace(
+        problem,
+        model=replace(model, composite=convex),
+        ridge=problem.ridge * unit,
+        lasso=problem.lasso * unit,
+        null_loss=problem.weight,
+    )
+    coef = fitted_to_sample(companion, coef, n_classes, tol, max_iter)
+    solution = minimise(companion, coef, tol, max_iter)
+    return solution.coef if solution.status is Status.CONVERGED else coef
+
+
+def _largest_weight(loss: Loss) -> float:
+    """The largest ω(p) p (1-p) among ordinary probabilities; 1 for log loss."""
+    p, q = Logit().inverse_pair(np.linspace(-5.0, 5.0, 1001))
+    return float(np.max(loss.weight(p, q) * p * q))
+
+
+def fitted_to_sample(problem: Problem, coef: Array, n_classes: int, tol: float, max_iter: int) -> Array:
+    """The solution on a sample of the rows, itself started from a smaller sample: most iterations are cheap ones.
+
+    The penalty is scaled down with the data. A sample that is too small for its rarest class is not used, and being
+    more precise than the sample's own statistical error would be wasted.
+    """
+    sample = problem.engine.thinned()
+    if sample is None:
+        return coef
+    classes = sample.reduce(kernels.classes, n_classes)
+    total = float(classes.weight.sum())
+    if total == 0.0 or classes.rows * classes.weight.min() / total < 3 * coef.size:
+        return coef
+    share = total / problem.weight
+    rough = replace(
+        problem,
+        engine=sample,
+        ridge=problem.ridge * share,
+        lasso=problem.lasso * share,
+        weight=total,
+        squares=problem.squares * share,
+        null_loss=problem.null_loss * share,
+    )
+    coef = fitted_to_sample(rough, coef, n_classes, tol, max_iter)
+    solution = minimise(rough, coef, max(tol, 0.3 * float(np.sqrt(coef.size / classes.rows))), max_iter)
+    return solution.coef if solution.status is Status.CONVERGED else coef
