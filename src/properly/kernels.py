@@ -7,24 +7,29 @@ Kernels do not know where the block lives; engines do not know what is added up.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse, special
 
+from properly.losses.base import Loss, mix
 from properly.losses.composite import Composite
 from properly.losses.multiclass import SoftmaxComposite
 from properly.probabilities import Array
 
 
 class Block(NamedTuple):
-    """Some rows: features, class codes, weights and offsets of the score (None: 1 and 0)."""
+    """Some rows: features, class codes, weights and offsets of the score (None: 1 and 0), and their parts in splits.
+
+    `fold` has a column per split of a cross-validation: 1 where a row trains, -1 where it judges, 0 for neither.
+    """
 
     X: Any
     y: NDArray[np.intp]
     weight: Array | None = None
     offset: Array | None = None
+    fold: NDArray[np.int8] | None = None
 
 
 class Statistic:
@@ -77,10 +82,10 @@ def weighted(block: Block, x: Array) -> Array:
 
 def _collect(X: Any, rows: Array, width: int) -> Array:
     """Σ_i rows_i ⊗ (x_i, 1): shape (scores, width)."""
-    rows = rows.reshape(X.shape[0], -1)
-    total = np.empty((rows.shape[1], width))
-    total[:, : X.shape[1]] = np.asarray(X.T @ rows).T
-    total[:, X.shape[1] :] = rows.sum(axis=0)[:, None]
+    rows = np.ascontiguousarray(rows.reshape(X.shape[0], -1).T)  # BLAS is twice as fast with it this way round
+    total = np.empty((len(rows), width))
+    total[:, : X.shape[1]] = rows @ X
+    total[:, X.shape[1] :] = rows.sum(axis=1)[:, None]
     return total
 
 
@@ -146,6 +151,38 @@ def gradient(block: Block, model: LinearModel, coef: Array, want_value: bool) ->
         value = float(weighted(block, model.composite._value(y, v)).sum()) if want_value else np.nan
         slopes = weighted(block, model.composite._gradient(y, v))
         return Gradient(value, _collect(X, slopes, coef.shape[1]))
+
+
+@dataclass
+class FoldGradients(Statistic):
+    """For every split, the gradient over the rows that train and the summed score of those that judge."""
+
+    gradient: Array
+    held_out: Array
+
+
+def fold_gradients(block: Block, model: LinearModel, coef: Array, score: Loss) -> FoldGradients:
+    """Row f of `coef` belongs to split f: one product with the features serves them all."""
+    composite, fold = cast(Composite, model.composite), cast("NDArray[np.int8]", block.fold)
+    X, y = model.design(block), model.target(block)[:, None]
+    with np.errstate(all="ignore"):
+        v = fold_scores(block, X, coef)
+        slopes = np.where(fold > 0, weighted(block, composite._gradient(y, v)), 0.0)
+        row, split = np.nonzero(fold < 0)
+        judged = mix(y[row, 0], *score._losses(composite.link._probabilities(v[row, split])))
+        if block.weight is not None:
+            judged = judged * block.weight[row]
+        held_out = np.bincount(split, judged, len(coef)).astype(np.float64)
+        return FoldGradients(_collect(X, slopes, coef.shape[1]), held_out)
+
+
+def fold_scores(block: Block, X: Any, coef: Array) -> Array:
+    """The score of every row under the coefficients of every split."""
+    k = X.shape[1]
+    v = np.asarray(X @ coef[:, :k].T, dtype=np.float64)
+    if coef.shape[1] > k:
+        v += coef[:, k]
+    return v if block.offset is None else v + block.offset[:, None]
 
 
 @dataclass

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from threading import Lock
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +26,16 @@ _THIN, _SAMPLE_ROWS = 6, 4096  # a sample is every sixth row, if that leaves eno
 class MemoryEngine(Engine):
     """Arrays cut into blocks that fit the cache; large ones are added up by several threads."""
 
-    def __init__(self, X: Any, y: NDArray[np.intp], weight: Array | None = None, offset: Array | None = None) -> None:
+    def __init__(
+        self,
+        X: Any,
+        y: NDArray[np.intp],
+        weight: Array | None = None,
+        offset: Array | None = None,
+        fold: NDArray[np.int8] | None = None,
+    ) -> None:
         self.X = X.tocsr() if sparse.issparse(X) else X
-        self.y, self.weight, self.offset = y, weight, offset
+        self.y, self.weight, self.offset, self.fold = y, weight, offset, fold
         n_rows, n_features = X.shape
         row_bytes = 8 * max(1, n_features)
         if sparse.issparse(X):
@@ -43,6 +50,7 @@ class MemoryEngine(Engine):
             self.y[rows],
             None if self.weight is None else self.weight[rows],
             None if self.offset is None else self.offset[rows],
+            None if self.fold is None else self.fold[rows],
         )
 
     def blocks(self) -> Iterator[Block]:
@@ -65,7 +73,12 @@ class MemoryEngine(Engine):
             return add_up(_pool(threads, os.getpid()).map(add_chunk, chunks))
 
     def reweighted(self, class_factor: Array) -> Engine:
-        return MemoryEngine(self.X, self.y, combine_weights(self.weight, self.y, class_factor), self.offset)
+        return MemoryEngine(self.X, self.y, combine_weights(self.weight, self.y, class_factor), self.offset, self.fold)
+
+    def training(self, split: int) -> Engine:
+        """The rows that train in one split; the others have weight 0."""
+        trains = (cast("NDArray[np.int8]", self.fold)[:, split] > 0).astype(np.float64)
+        return MemoryEngine(self.X, self.y, trains if self.weight is None else trains * self.weight, self.offset)
 
     def thinned(self) -> Engine | None:
         if self.X.shape[0] < _THIN * max(_SAMPLE_ROWS, 50 * self.X.shape[1]):

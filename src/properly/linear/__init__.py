@@ -2,12 +2,14 @@
 
 from properly.linear.classifier import ProperLinearClassifier
 from properly.linear.gev import GEVCanonicalRegression
+from properly.linear.gev_cv import GEVCanonicalRegressionCV
 from properly.linear.gev_log import GEVLogRegression
 from properly.linear.inference import Inference, inference
 from properly.linear.rare_events import RareEventLogisticRegression
 
 __all__ = [
     "GEVCanonicalRegression",
+    "GEVCanonicalRegressionCV",
     "GEVLogRegression",
     "Inference",
     "ProperLinearClassifier",

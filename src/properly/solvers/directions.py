@@ -56,30 +56,18 @@ class NewtonDirection(Direction):
     def refresh(self, at: Point, observed: bool) -> bool:
         squares = np.tile(self.problem.squares, len(at.coef))
         self.factor = Factor(self.problem.hessian(at.coef, observed), squares, self.problem.weight)
-        self.updates: list[tuple[Array, Array, float]] = []
+        self.updates: list[tuple[Array, Array]] = []
         return self.factor.positive
 
     def learn(self, at: Point, new: Point) -> None:
         moved, changed = (new.coef - at.coef).ravel(), (new.gradient - at.gradient).ravel()
         curvature = float(moved @ changed)
         if curvature > 0.0:
-            self.updates.append((moved, changed, 1.0 / curvature))
+            self.updates.append((moved, changed))
 
     def step(self, at: Point) -> tuple[Array, float]:
-        direction = -self._solve(at.gradient.ravel()).reshape(at.coef.shape)
+        direction = -solve_updated(self.factor, self.updates, at.gradient.ravel()).reshape(at.coef.shape)
         return direction, decrement(direction, at)
-
-    def _solve(self, x: Array) -> Array:
-        """H⁻¹x by the two loops of L-BFGS around the factor."""
-        shares = []
-        for moved, changed, inverse in reversed(self.updates):
-            shares.append(inverse * float(moved @ x))
-            x = x - shares[-1] * changed
-        x = self.factor.solve(x)
-        for (moved, changed, inverse), share in zip(self.updates, reversed(shares), strict=True):
-            x = x + (share - inverse * float(changed @ x)) * moved
-        return x
-
 
 class Factor:
     """A symmetric matrix scaled to unit diagonal and ready to be solved with.
@@ -116,6 +104,18 @@ class Factor:
         empty = (self.values < floor) & (np.abs(parts) <= self.rounding)
         parts = np.where(empty, 0.0, parts / np.maximum(self.values, floor))
         return np.asarray(self.scale * (self.vectors @ parts))
+
+
+def solve_updated(factor: Factor, updates: list[tuple[Array, Array]], x: Array) -> Array:
+    """H⁻¹x with H corrected by BFGS updates (how far one moved, how the gradient changed): L-BFGS's two loops."""
+    shares = []
+    for moved, changed in reversed(updates):
+        shares.append(float(moved @ x) / float(moved @ changed))
+        x = x - shares[-1] * changed
+    x = factor.solve(x)
+    for (moved, changed), share in zip(updates, reversed(shares), strict=True):
+        x = x + (share - float(changed @ x) / float(moved @ changed)) * moved
+    return x
 
 
 class ConjugateGradientDirection(Direction):

@@ -1,0 +1,121 @@
+"""What cross-validated linear models share: the splits of the rows, and the path of fits along the penalties."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Self, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.model_selection import check_cv
+
+from properly.engines.base import Engine
+from properly.engines.memory import MemoryEngine
+from properly.linear.fitting import Data, Penalty, problem_of
+from properly.losses import Composite, Loss
+from properly.probabilities import Array, as_float
+from properly.solvers.folds import FoldedProblem
+
+# How far from its optimum a fit to a split may stop, in standard errors: to find the best C, and then for this C. The
+# second makes sums of losses that are compared between links right to about 0.01.
+_ROUGH, _FINE = 0.1, 1e-3
+
+
+def with_splits(cv: Any, engine: Engine) -> MemoryEngine:
+    """The same rows with a column per split: 1 where a row trains, -1 where it judges, 0 for neither.
+
+    `cv` is what scikit-learn takes: a number of (stratified) folds, a splitter, or pairs of row indices; a validation
+    set is a single pair. A number of folds is lowered to the number of rows in the rarest class.
+    """
+    if not isinstance(engine, MemoryEngine):
+        raise ValueError("cross-validation needs all rows in memory, got a Stream; choose on a sample of its rows.")
+    y, weight = engine.y, engine.weight
+    rarest = int(np.bincount(y if weight is None else y[weight > 0.0]).min())
+    if rarest < 2:
+        raise ValueError(
+            "cross-validation needs at least two rows of every class, got one; choose the parameters by hand, with a "
+            "model without CV in its name."
+        )
+    if isinstance(cv, int) and cv > rarest:
+        cv = rarest
+    columns = []
+    for number, (train, judge) in enumerate(check_cv(cv, y, classifier=True).split(engine.X, y)):
+        column = np.zeros(len(y), dtype=np.int8)
+        column[judge] = -1
+        column[train] = 1
+        if weight is not None:
+            column[weight == 0.0] = 0
+        if len(np.unique(y[column > 0])) < 2 or not np.any(column < 0):
+            raise ValueError(
+                f"split {number} of cv must train on both classes and judge by at least one other row; use fewer, or "
+                "stratified, splits."
+            )
+        columns.append(column)
+    return MemoryEngine(engine.X, y, weight, engine.offset, np.column_stack(columns))
+
+
+def penalties(Cs: int | ArrayLike) -> Array:
+    """The values of C to try, in ascending order: as many from 1e-4 to 1e4 as a whole number says, or those given."""
+    if isinstance(Cs, int):
+        if Cs < 1:
+            raise ValueError(f"Cs must be positive, got {Cs}: the number of values of C, or the values themselves.")
+        return np.logspace(-4.0, 4.0, Cs) if Cs > 1 else np.ones(1)
+    values = np.unique(as_float(Cs, "Cs"))
+    if not len(values):
+        raise ValueError("Cs is empty; give at least one value of C.")
+    for C in values:
+        Penalty.of(float(C))
+    return values
+
+
+class Path(NamedTuple):
+    """The fits of one composite to every split, for every C.
+
+    `coef` has shape (Cs, splits, width); `loss` (Cs,) is the mean loss of the rows that judge, `judged` their weight.
+    """
+
+    coef: Array
+    loss: Array
+    judged: float
+    center: Array | None
+    fit_intercept: bool
+
+    @classmethod
+    def fitted(
+        cls, data: Data, composite: Composite, Cs: Array, score: Loss, fit_intercept: bool, max_iter: int
+    ) -> Self:
+        engine = cast(MemoryEngine, data.engine)
+        fold, weight = cast("NDArray[np.int8]", engine.fold), engine.weight
+        weights = np.ones((len(fold), 1)) if weight is None else weight[:, None]
+        problem, start = problem_of(data, composite, Penalty(0.0, 0.0), 1, fit_intercept)
+        standard_error = float(np.sqrt(unit_of(composite.loss, data)))
+        folded = FoldedProblem(
+            problem,
+            share=float(np.sum(weights * (fold > 0), axis=0).mean()) / data.weight,
+            score=score,
+            tol=_ROUGH * standard_error,
+            max_iter=max_iter,
+        )
+        ridges = [Penalty.of(float(C)).ridge for C in Cs]
+        points = list(folded.path(np.repeat(start, fold.shape[1], axis=0), ridges))
+        best = int(np.argmin([point.held_out.sum() for point in points]))
+        points[best] = folded.polish(points[best], ridges[best], _FINE * standard_error)
+        judged = float(np.sum(weights * (fold < 0)))
+        loss = np.array([point.held_out.sum() for point in points]) / judged
+        return cls(np.array([point.coef for point in points]), loss, judged, data.center, fit_intercept)
+
+    def start(self, which: int) -> tuple[Array, Array]:
+        """Coefficients and intercept to begin the fit to all rows with: the means of those of the splits."""
+        mean = self.coef[which].mean(axis=0, keepdims=True)
+        if not self.fit_intercept:
+            return mean, np.zeros(1)
+        w, intercept = mean[:, :-1], mean[:, -1]
+        return w, intercept if self.center is None else intercept - w @ self.center
+
+
+def unit_of(loss: Loss, data: Data) -> float:
+    """ω(p) p (1 - p) at the class proportions: what one degree of freedom gains by chance, in the unit of the loss.
+
+    It is 1 for log loss. Differences of summed losses are on the scale of log-likelihoods when divided by it.
+    """
+    q, p = data.class_weight / data.weight
+    return float(loss.weight(p, q)) * p * q
