@@ -48,7 +48,7 @@ def main() -> None:
     lines = [
         "# The cost of choosing ξ and C",
         "",
-        "Default grid of `GEVCanonicalRegressionCV` (500 fits) against one `GEVCanonicalRegression`; the goal is at most "
+        "Default grid of `GEVCanonicalRegressionCV` (500 fits) against one `GEVCanonicalRegression`; the goal: at most "
         f"{GOAL} single fits. CPU seconds, best of {rounds} interleaved rounds; Python {platform.python_version()}, "
         f"NumPy {version('numpy')}.",
         "",

@@ -226,7 +226,8 @@ def test_tailored(at, concentration):
     assert loss.weight(at) == pytest.approx(1.0 / (at * (1.0 - at)), rel=1e-10)
     p = np.concatenate([P, [at]])
     assert np.all(np.isfinite([loss.weight(p), loss.loss0(p), loss.loss1(p)]))
-    assert np.all(np.diff(loss.loss0(np.sort(p))) >= 0.0)
+    rounding = 1e-11 * loss.loss0(1.0)  # some of these probabilities are a digit in the last place apart
+    assert np.all(np.diff(loss.loss0(np.sort(p))) >= -rounding)
 
 
 def test_tailored_tends_to_cost_weighted_error():

@@ -32,7 +32,7 @@ def training_engine(
     X = checked_features(estimator, X, reset=True)
     labels = _checked_labels(y, X.shape[0])
     classes = np.unique(labels)
-    weight = _checked_weight(sample_weight, X.shape[0])
+    weight = checked_weight(sample_weight, X.shape[0])
     return MemoryEngine(X, encode(labels, classes), weight, checked_offset(offset, X.shape[0], len(classes))), classes
 
 
@@ -97,7 +97,7 @@ def _checked_labels(y: ArrayLike | None, n_rows: int) -> NDArray[Any]:
     return np.asarray(labels)
 
 
-def _checked_weight(sample_weight: ArrayLike | None, n_rows: int) -> Array | None:
+def checked_weight(sample_weight: ArrayLike | None, n_rows: int) -> Array | None:
     if sample_weight is None:
         return None
     weight = as_float(sample_weight, "sample_weight")

@@ -6,6 +6,7 @@ from properly.linear.gev_cv import GEVCanonicalRegressionCV
 from properly.linear.gev_log import GEVLogRegression
 from properly.linear.inference import Inference, inference
 from properly.linear.rare_events import RareEventLogisticRegression
+from properly.linear.tailored import TailoredLinearClassifierCV
 
 __all__ = [
     "GEVCanonicalRegression",
@@ -14,5 +15,6 @@ __all__ = [
     "Inference",
     "ProperLinearClassifier",
     "RareEventLogisticRegression",
+    "TailoredLinearClassifierCV",
     "inference",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
@@ -35,13 +36,15 @@ def with_splits(cv: Any, engine: Engine) -> MemoryEngine:
             "cross-validation needs at least two rows of every class, got one; choose the parameters by hand, with a "
             "model without CV in its name."
         )
-    if isinstance(cv, int) and cv > rarest:
-        cv = rarest
+    counted = np.arange(len(y))
+    if isinstance(cv, Integral):
+        cv = min(int(cv), rarest)
+        counted = counted if weight is None else np.flatnonzero(weight)
     columns = []
-    for number, (train, judge) in enumerate(check_cv(cv, y, classifier=True).split(engine.X, y)):
+    for number, (train, judge) in enumerate(check_cv(cv, y[counted], classifier=True).split(counted, y[counted])):
         column = np.zeros(len(y), dtype=np.int8)
-        column[judge] = -1
-        column[train] = 1
+        column[counted[judge]] = -1
+        column[counted[train]] = 1
         if weight is not None:
             column[weight == 0.0] = 0
         if len(np.unique(y[column > 0])) < 2 or not np.any(column < 0):
@@ -50,15 +53,17 @@ def with_splits(cv: Any, engine: Engine) -> MemoryEngine:
                 "stratified, splits."
             )
         columns.append(column)
+    if not columns:
+        raise ValueError("cv gave no splits; give a number of folds, a splitter, or pairs of row indices.")
     return MemoryEngine(engine.X, y, weight, engine.offset, np.column_stack(columns))
 
 
 def penalties(Cs: int | ArrayLike) -> Array:
     """The values of C to try, in ascending order: as many from 1e-4 to 1e4 as a whole number says, or those given."""
-    if isinstance(Cs, int):
+    if isinstance(Cs, Integral):
         if Cs < 1:
             raise ValueError(f"Cs must be positive, got {Cs}: the number of values of C, or the values themselves.")
-        return np.logspace(-4.0, 4.0, Cs) if Cs > 1 else np.ones(1)
+        return np.logspace(-4.0, 4.0, int(Cs)) if Cs > 1 else np.ones(1)
     values = np.unique(as_float(Cs, "Cs"))
     if not len(values):
         raise ValueError("Cs is empty; give at least one value of C.")

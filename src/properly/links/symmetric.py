@@ -36,7 +36,8 @@ class Logit(Link):
         return np.where(positive, large, small), np.where(positive, small, large)
 
     def _logs(self, v: Array) -> tuple[Array, Array]:
-        return sc.log_expit(v), sc.log_expit(-v)
+        log_larger = -np.log1p(np.exp(-np.abs(v)))
+        return np.minimum(v, 0.0) + log_larger, np.minimum(-v, 0.0) + log_larger
 
     def _derivative(self, v: Array) -> Array:
         p, q = self._pair(v)

@@ -10,6 +10,7 @@ import numpy as np
 
 from properly import special
 from properly.losses.base import Loss, product, without_nan
+from properly.losses.beta_pair import BetaPair
 from properly.options import check_finite
 from properly.probabilities import Array, Probabilities
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from properly.links import Link
 
 _TINY = 1e-300
+_NOT_SMALL = 0.1  # smaller parameters make the losses at 0 and 1 so large that the others drown in their rounding
 
 
 class _BetaFamily(Loss):
@@ -37,6 +39,8 @@ class _BetaFamily(Loss):
 
     def _losses(self, at: Probabilities) -> tuple[Array, Array]:
         alpha, beta, log_scale = self._shape
+        if min(alpha, beta) >= _NOT_SMALL:
+            return BetaPair(alpha, beta, log_scale).losses(at)
         return (
             _partial_loss(at.p, at.q, at.log_q, alpha + 1.0, beta, log_scale),
             _partial_loss(at.q, at.p, at.log_p, beta + 1.0, alpha, log_scale),
