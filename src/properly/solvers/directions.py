@@ -69,6 +69,7 @@ class NewtonDirection(Direction):
         direction = -solve_updated(self.factor, self.updates, at.gradient.ravel()).reshape(at.coef.shape)
         return direction, decrement(direction, at)
 
+
 class Factor:
     """A symmetric matrix scaled to unit diagonal and ready to be solved with.
 
