@@ -602,3 +602,11 @@ class TestBadInput:
         for offset in (np.ones(2), np.zeros((len(X), 2))):
             with pytest.raises(ValueError, match="offset must have shape"):
                 model.predict_proba(X, offset=offset)
+
+
+@pytest.mark.parametrize("size", [1e10, 1e15, 1e20, 1e300])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_huge_offsets_end(size):
+    offset = size + 1e-10 * size * np.random.RandomState(0).randn(len(X))
+    model = ProperLinearClassifier(max_iter=3).fit(X, Y, offset=offset)
+    assert np.isfinite(model.coef_).all()

@@ -17,7 +17,8 @@ from properly.linear import GEVCanonicalRegression, GEVCanonicalRegressionCV, Pr
 from properly.linear.cross_validation import Path, with_splits
 from properly.linear.fitting import Data
 from properly.links import GEV, Logit
-from properly.losses import BetaLoss, Composite, GEVLoss, LogLoss, SquaredLoss
+from properly.losses import BetaLoss, Composite, CostWeightedLoss, GEVLoss, LogLoss, SquaredLoss
+from properly.solvers import Status
 
 CS = np.array([0.01, 0.3, 10.0])
 
@@ -172,6 +173,13 @@ def test_hard_data_end_in_numbers(name, X, y):
     p = model.predict_proba(X)
     assert np.isfinite(p).all()
     assert np.isfinite(model.cv_results_["loss"]).all()
+    for link, coef, intercept, C, solution in zip(
+        model.links_, model.coef_, model.intercept_, model.Cs_, model.solutions_, strict=True
+    ):
+        residual = link.inverse(X @ coef + intercept) - y
+        gradient = np.append(C * X.T @ residual + coef, C * residual.sum())
+        size = np.append(C * np.abs(X).T @ np.abs(residual) + np.abs(coef), C * np.abs(residual).sum())
+        assert solution.status is not Status.CONVERGED or np.all(np.abs(gradient) <= 1e-4 * size + 1e-8)
 
 
 @pytest.mark.parametrize(
@@ -181,8 +189,18 @@ def test_hard_data_end_in_numbers(name, X, y):
         ({"xis": [np.nan]}, "xi must be finite"),
         ({"Cs": 0}, "Cs must be positive"),
         ({"Cs": [-1.0]}, "C must be a positive"),
-        ({"Cs": []}, "Cs is empty"),
-        ({"scoring": "brier"}, "squared"),
+        ({"Cs": []}, "at least one, got"),
+        ({"scoring": "brier"}, "scoring must be one of"),
+        ({"scoring": CostWeightedLoss(0.1)}, "smooth loss"),
+        ({"scoring": GEVLoss(1.5)}, "finite for forecasts which come true"),
+        ({"xis": None}, "xis must be a sequence"),
+        ({"Cs": None}, "Cs must be a whole number or a sequence"),
+        ({"Cs": True}, "Cs must be a whole number or a sequence"),
+        ({"average": "yes"}, "average must be True or False"),
+        ({"cv": [([0, 1, 1, 150], [2])]}, "names row 1 twice"),
+        ({"cv": [([0, 1, 150], [1])]}, "names row 1 twice"),
+        ({"cv": [([0, 150], [200])]}, "row numbers from 0 to 199"),
+        ({"cv": []}, "cv gave no splits"),
         ({"cv": [(np.arange(10), np.arange(10, 20))]}, "both classes"),
     ],
 )
@@ -193,12 +211,75 @@ def test_bad_options(options, message, data):
         GEVCanonicalRegressionCV(**options).fit(X, y)
 
 
+def test_probabilities_do_not_exceed_1():
+    X, y, _ = make_rare_events(300, 2, rate=0.3, signal=6.0, random_state=5)
+    model = GEVCanonicalRegressionCV(xis=[-1.0, -0.75, -0.5], Cs=[1e4]).fit(X, y)
+    far = 1e3 * np.outer(np.linspace(0.1, 1.0, 50), np.sign(model.coef_.sum(axis=0)))
+    p = model.predict_proba(far)
+    assert p.max() <= 1.0
+    assert p.min() >= 0.0
+
+
+def test_decision_function_is_finite_where_p_is_0():
+    X, y, _ = make_rare_events(4000, 3, rate=0.1, link=GEV(0.7), signal=2.0, random_state=1)
+    for average in (False, True):
+        model = GEVCanonicalRegressionCV(xis=[0.75, 1.0], Cs=[1e4], average=average).fit(X, y)
+        assert model.predict_proba(X)[:, 1].min() == 0.0
+        decision = model.decision_function(X)
+        assert np.isfinite(decision).all()
+        assert np.array_equal(decision > 0.0, model.predict(X) == 1)
+    single = GEVCanonicalRegressionCV(xis=[1.0], Cs=[10.0], average=False).fit(X, y)
+    plain = GEVCanonicalRegression(1.0, C=10.0).fit(X, y)
+    np.testing.assert_allclose(single.decision_function(X), plain.decision_function(X), atol=1e-6)
+
+
+def test_repeating_the_splits_adds_no_evidence(data):
+    X, y, _ = data
+    once = list(StratifiedKFold(5).split(X, y))
+    model = GEVCanonicalRegressionCV(xis=[-0.5, 0.5], Cs=CS, cv=once).fit(X, y)
+    repeated = GEVCanonicalRegressionCV(xis=[-0.5, 0.5], Cs=CS, cv=once * 10).fit(X, y)
+    np.testing.assert_allclose(model.weights_, repeated.weights_, rtol=1e-2)
+
+
+def test_no_cv_is_five_folds_of_the_rows_that_count(data):
+    X, y, _ = data
+    weight = np.ones(len(y))
+    weight[::7] = 0.0
+    model = GEVCanonicalRegressionCV(xis=[0.4], Cs=CS, cv=None).fit(X, y, sample_weight=weight)
+    other = GEVCanonicalRegressionCV(xis=[0.4], Cs=CS).fit(X[weight > 0.0], y[weight > 0.0])
+    np.testing.assert_allclose(model.predict_proba(X), other.predict_proba(X), atol=1e-9)
+
+
+@pytest.mark.slow
+def test_averaging_does_little_harm_where_the_logit_is_right_and_keeps_gains_where_not():
+    """Means over few samples: bounds are wide. benchmarks/bench_gev_selection.py has the numbers."""
+    change = {}
+    for name, link in (("logit", Logit()), ("gev", GEV(0.5))):
+        errors = []
+        for seed in range(12):
+            X, y, p = make_rare_events(24_000, 20, rate=0.05, link=link, signal=1.0, random_state=seed)
+            model = GEVCanonicalRegressionCV().fit(X[:4000], y[:4000])
+            logit = np.isnan(model.cv_results_["xi"])
+            C = model.cv_results_["C"][logit][np.argmin(model.cv_results_["loss"][logit])]
+            plain = ProperLinearClassifier(C=C).fit(X[:4000], y[:4000])
+            errors.append([np.sqrt(np.mean((each.predict_proba(X)[:, 1] - p) ** 2)) for each in (model, plain)])
+        averaged, logistic = np.mean(errors, axis=0)
+        change[name] = averaged / logistic - 1.0
+    assert change["logit"] < 0.04
+    assert change["gev"] < -0.1
+
+
 def test_bad_data(data):
     X, y, _ = data
     with pytest.raises(ValueError, match="two rows of every class"):
         GEVCanonicalRegressionCV().fit(X, np.arange(len(X)) == 3)
     with pytest.raises(ValueError, match="Only binary"):
         GEVCanonicalRegressionCV().fit(X, np.arange(len(X)) % 3)
+    model = GEVCanonicalRegressionCV(xis=[0.0], Cs=1).fit(X, y)
+    before = model.predict_proba(X)
+    with pytest.raises(ValueError, match="Only binary"):
+        model.fit(X, np.arange(len(X)) % 3)
+    assert np.array_equal(model.predict_proba(X), before)  # a failed fit leaves the old one whole
     with pytest.raises(ValueError, match="in memory"):
         GEVCanonicalRegressionCV().fit(Stream([(X, y)]), None)
 

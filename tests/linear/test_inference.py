@@ -8,7 +8,13 @@ from scipy.special import expit
 
 from properly.datasets import make_rare_events
 from properly.engines import Stream
-from properly.linear import GEVCanonicalRegression, ProperLinearClassifier, inference
+from properly.linear import (
+    GEVCanonicalRegression,
+    GEVCanonicalRegressionCV,
+    ProperLinearClassifier,
+    RareEventLogisticRegression,
+    inference,
+)
 from properly.losses import GEVLoss
 
 X, Y, _ = make_rare_events(1500, 3, rate=0.15, random_state=0)
@@ -98,5 +104,44 @@ def test_gev_has_standard_errors():
 def test_errors(model, arguments, message):
     with pytest.raises(ValueError, match=message):
         inference(model, X, Y, **arguments)
-    with pytest.raises(ValueError, match="level must lie"):
+    with pytest.raises(ValueError, match="level must be a number strictly between"):
         inference(ProperLinearClassifier().fit(X, Y), X, Y).confidence_intervals(95)
+
+
+@pytest.mark.parametrize("kind", ["model", "sandwich"])
+def test_scale_and_origin_of_the_features_do_not_matter(kind):
+    plain = inference(ProperLinearClassifier(C=np.inf).fit(X, Y), X, Y, kind=kind)
+    scale, shift = 10.0 ** np.linspace(-8, 8, X.shape[1]), np.zeros(X.shape[1])
+    shift[0], scale[0] = 1e6, 1.0
+    moved = X * scale + shift
+    result = inference(ProperLinearClassifier(C=np.inf).fit(moved, Y), moved, Y, kind=kind)
+    np.testing.assert_allclose(result.standard_errors[:-1] * scale, plain.standard_errors[:-1], rtol=1e-5)
+    np.testing.assert_allclose(
+        result.probability_intervals(moved[:50]), plain.probability_intervals(X[:50]), rtol=1e-4, atol=1e-9
+    )
+    # The intercept is the score at x = 0, a million standard deviations away.
+    assert result.standard_errors[-1] == pytest.approx(1e6 * plain.standard_errors[0], rel=1e-3)
+
+
+def test_other_data_are_refused():
+    model = ProperLinearClassifier().fit(X, Y)
+    with pytest.raises(ValueError, match=f"X has {X.shape[1] - 1} features, the model was fitted to {X.shape[1]}"):
+        inference(model, X[:, 1:], Y)
+    frame = pd.DataFrame(X, columns=[f"f{j}" for j in range(X.shape[1])])
+    model = ProperLinearClassifier().fit(frame, Y)
+    with pytest.raises(ValueError, match="in this order"):
+        inference(model, frame[frame.columns[::-1]], Y)
+
+
+def test_rare_event_models():
+    plain = inference(ProperLinearClassifier(C=np.inf).fit(X, Y), X, Y)
+    firth = RareEventLogisticRegression("firth").fit(X, Y)
+    result = inference(firth, X, Y)
+    np.testing.assert_allclose(result.coef, np.append(firth.coef_[0], firth.intercept_))
+    np.testing.assert_allclose(result.standard_errors, plain.standard_errors, rtol=0.1)
+    shifted = RareEventLogisticRegression("firth", population_rate=0.001).fit(X, Y)
+    np.testing.assert_allclose(inference(shifted, X, Y).standard_errors, result.standard_errors, rtol=1e-9)
+    with pytest.raises(ValueError, match="RareEventLogisticRegression with 'weighting'"):
+        inference(RareEventLogisticRegression("weighting").fit(X, Y), X, Y)
+    with pytest.raises(ValueError, match="not for GEVCanonicalRegressionCV"):
+        inference(GEVCanonicalRegressionCV(xis=[0.0], Cs=1).fit(X, Y), X, Y)

@@ -221,8 +221,13 @@ def test_bad_data():
         TailoredLinearClassifierCV(AT).fit(X, np.arange(len(X)) % 3)
     with pytest.raises(ValueError, match="in memory"):
         TailoredLinearClassifierCV(AT).fit(Stream([(X, Y)]))
+    model = TailoredLinearClassifierCV(AT).fit(X, Y)
+    before = model.predict_proba(X)
+    with pytest.raises(ValueError, match="3 classes"):
+        model.fit(X, np.arange(len(X)) % 3)
+    assert np.array_equal(model.predict_proba(X), before)  # a failed fit leaves the old one whole
     with pytest.raises(ValueError, match="split 0 of cv must train on both classes"):
-        TailoredLinearClassifierCV(AT, cv=[(np.flatnonzero(Y == 0), [1]), (np.arange(9), [10])]).fit(X, Y)
+        TailoredLinearClassifierCV(AT, cv=[(np.flatnonzero(Y == 0), np.flatnonzero(Y)), ([0, 1], [10])]).fit(X, Y)
 
 
 @parametrize_with_checks([TailoredLinearClassifierCV(0.3), TailoredLinearClassifierCV(0.5, (10.0,), C=np.inf, cv=3)])

@@ -7,7 +7,7 @@ import pytest
 from properly import special
 from properly.links import Logit
 from properly.losses import BetaLoss
-from properly.losses.beta_pair import BetaPair
+from properly.losses.beta_pair import beta_pair
 
 SHAPES = [
     (0.1, 0.1),
@@ -82,7 +82,7 @@ def test_ends_and_the_seam(alpha, beta):
     assert loss.loss1(1.0) == 0.0
     assert loss.loss0(1.0) == pytest.approx(largest[0], rel=1e-12)
     assert loss.loss1(0.0) == pytest.approx(largest[1], rel=1e-12)
-    seam = BetaPair(alpha, beta, 0.0).split_p
+    seam = beta_pair(alpha, beta, 0.0).split_p
     around = seam + 1e-14 * min(seam, 1.0 - seam) * np.arange(-3, 4)
     for values in (loss.loss0(around), loss.loss1(around)):
         np.testing.assert_allclose(values, values[3], rtol=1e-11)

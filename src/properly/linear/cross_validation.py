@@ -17,15 +17,15 @@ from properly.probabilities import Array, as_float
 from properly.solvers.folds import FoldedProblem
 
 # How far from its optimum a fit to a split may stop, in standard errors: to find the best C, and then for this C. The
-# second makes sums of losses that are compared between links right to about 0.01.
+# second makes sums of losses that are compared between links right to about 0.01, unless single rows lie far out.
 _ROUGH, _FINE = 0.1, 1e-3
 
 
 def with_splits(cv: Any, engine: Engine) -> MemoryEngine:
     """The same rows with a column per split: 1 where a row trains, -1 where it judges, 0 for neither.
 
-    `cv` is what scikit-learn takes: a number of (stratified) folds, a splitter, or pairs of row indices; a validation
-    set is a single pair. A number of folds is lowered to the number of rows in the rarest class.
+    `cv` is what scikit-learn takes: a number of (stratified) folds, None for five, a splitter, or pairs of row indices;
+    a validation set is a single pair. A number of folds is lowered to the number of rows in the rarest class.
     """
     if not isinstance(engine, MemoryEngine):
         raise ValueError("cross-validation needs all rows in memory, got a Stream; choose on a sample of its rows.")
@@ -37,11 +37,13 @@ def with_splits(cv: Any, engine: Engine) -> MemoryEngine:
             "model without CV in its name."
         )
     counted = np.arange(len(y))
+    cv = 5 if cv is None else cv
     if isinstance(cv, Integral):
         cv = min(int(cv), rarest)
         counted = counted if weight is None else np.flatnonzero(weight)
     columns = []
     for number, (train, judge) in enumerate(check_cv(cv, y[counted], classifier=True).split(counted, y[counted])):
+        _check_rows(np.concatenate([train, judge]), len(counted), number)
         column = np.zeros(len(y), dtype=np.int8)
         column[counted[judge]] = -1
         column[counted[train]] = 1
@@ -58,15 +60,25 @@ def with_splits(cv: Any, engine: Engine) -> MemoryEngine:
     return MemoryEngine(engine.X, y, weight, engine.offset, np.column_stack(columns))
 
 
+def _check_rows(rows: NDArray[np.intp], n_rows: int, number: int) -> None:
+    if rows.dtype.kind not in "iu" or rows.min(initial=0) < 0 or rows.max(initial=0) >= n_rows:
+        raise ValueError(f"split {number} of cv must hold row numbers from 0 to {n_rows - 1}.")
+    if np.bincount(rows).max(initial=0) > 1:
+        raise ValueError(
+            f"split {number} of cv names row {int(np.bincount(rows).argmax())} twice; a row may train or judge once, "
+            "sample_weight counts it more often."
+        )
+
+
 def penalties(Cs: int | ArrayLike) -> Array:
     """The values of C to try, in ascending order: as many from 1e-4 to 1e4 as a whole number says, or those given."""
-    if isinstance(Cs, Integral):
+    if isinstance(Cs, Integral) and not isinstance(Cs, bool):
         if Cs < 1:
             raise ValueError(f"Cs must be positive, got {Cs}: the number of values of C, or the values themselves.")
         return np.logspace(-4.0, 4.0, int(Cs)) if Cs > 1 else np.ones(1)
+    if Cs is None or np.ndim(Cs) != 1 or not np.size(Cs):
+        raise ValueError(f"Cs must be a whole number or a sequence of values of C, at least one, got {Cs!r}.")
     values = np.unique(as_float(Cs, "Cs"))
-    if not len(values):
-        raise ValueError("Cs is empty; give at least one value of C.")
     for C in values:
         Penalty.of(float(C))
     return values

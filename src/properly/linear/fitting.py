@@ -201,7 +201,7 @@ def warn_about(fit: Fit, tol: float, max_iter: int) -> None:
         )
     else:
         return
-    warnings.warn(message, ConvergenceWarning, stacklevel=4)
+    warnings.warn(message, ConvergenceWarning, stacklevel=3)
 
 
 def _null_loss(composite: Composite | SoftmaxComposite, data: Data, positive: int) -> float:

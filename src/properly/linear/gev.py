@@ -16,13 +16,14 @@ class GEVCanonicalRegression(LinearClassifier):
 
     The asymmetric link bends where probabilities are small, and its own loss makes the fit convex with gradient p - y
     (Agarwal, Narasimhan, Kalyanakrishnan & Agarwal 2014). It estimates the probability of the second class; more
-    than two classes are fitted one versus rest.
+    than two classes are fitted one versus rest. Minimised is C · Σ_i weight_i · loss(y_i, x_i·w + b)
+    + (1 - l1_ratio)/2 · ‖w‖² + l1_ratio · ‖w‖₁, with the intercept b free.
 
     Parameters
     ----------
     xi : float, default 0.0
         The shape ξ of the link. ξ > 0 lets p reach 0 at the finite score -1/ξ, ξ < 0 lets it reach 1 there. With
-        ξ >= 1 the loss of a positive has no lower bound, so a penalty (finite C) is required.
+        ξ >= 1 the loss of a positive has no lower bound: without a penalty (C = np.inf) there may be no optimum.
     C : float, default 1.0
         Inverse strength of the penalty, as in scikit-learn.
     l1_ratio : float, default 0.0

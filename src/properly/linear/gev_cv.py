@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
 
 from properly.engines.select import training_engine
 from properly.linear.cross_validation import Path, penalties, unit_of, with_splits
@@ -26,19 +27,21 @@ from properly.probabilities import Array, as_float
 
 _XIS = (-1.0, -0.75, -0.5, -0.25, 0.0, 0.25, 0.5, 0.75, 1.0)
 _SCORE = BetaLoss(0.5, 0.5)
-_NEUTRAL_PRIOR = 3.0  # the logistic fit counts as much as three others
 _LEAST_WEIGHT = 1e-3  # members of the average that count for less are left out
 
 
 class GEVCanonicalRegressionCV(LinearPredictor):
-    """GEV-canonical regression that finds its shape ξ and its penalty C on held-out rows, and does no harm.
+    """GEV-canonical regression that judges shapes ξ and penalties C on held-out rows, and averages what they forecast.
 
     With few rows of the rare class, the ξ that does best on held-out rows often forecasts worse than plain logistic
     regression. So by default the forecasts of the best fit for every ξ, and of the logistic fit as a neutral candidate,
     are averaged, each with a weight proportional to exp(-S/2u): S is its summed held-out loss, u the unit in which S is
     a log-likelihood (ω(p) p (1 - p) at the class proportions), the 2 allows for losses that are the best of several C,
-    and the logistic fit counts three times. Where the data are clear, one fit has all the weight; where they are not,
-    the average varies less than any of its members. Two classes only.
+    and beforehand the logistic fit counts as much as all others together. Where the data are clear, one fit has all the
+    weight; where they are not, the average varies less than any of its members. Weights of rows count as repetitions
+    in S, too: weights scaled to add up to 1 say that there are hardly any data. Two classes only.
+
+    Every member minimises C · Σ_i weight_i · loss(y_i, x_i·w + b) + ½‖w‖², with the intercept b free.
 
     Parameters
     ----------
@@ -48,7 +51,8 @@ class GEVCanonicalRegressionCV(LinearPredictor):
     Cs : int or sequence of float, default 10
         The inverse penalties to try: so many from 1e-4 to 1e4, or these. Each ξ gets its own.
     cv : int, splitter, or iterable of (train, judge) row indices, default 5
-        As in scikit-learn: a number means stratified folds in the order of the rows. One pair is a validation set.
+        As in scikit-learn: a number means stratified folds in the order of the rows, None is 5. One pair is a
+        validation set. For groups, give ``list(splitter.split(X, y, groups))``.
     scoring : Loss, key of one ("log", "squared", ...) or None, default None
         The proper loss of held-out forecasts. GEV regression may forecast exactly 0, where log loss is infinite, while
         squared loss hardly sees small probabilities; None means BetaLoss(0.5, 0.5), which lies between them.
@@ -65,13 +69,16 @@ class GEVCanonicalRegressionCV(LinearPredictor):
     xi_, C_ : float
         Shape and penalty of the GEV fit with the smallest held-out loss.
     links_ : list of Link
-        The links that are averaged; a single one without `average`.
+        The links that are averaged; a single one without `average`. `link_` is that one, None if there are several.
     weights_ : array of shape (n_links,)
         Their weights, which add up to 1. Those below 0.001 are left out.
     coef_ : array of shape (n_links, n_features), intercept_ : array of shape (n_links,)
         A row per link.
+    Cs_ : array of shape (n_links,)
+        The penalty of each.
     cv_results_ : dict of arrays
-        "xi" (nan for the logit), "C", and "loss", the mean held-out loss: a data frame with a row per candidate.
+        "xi" (nan for the logit), "C", and "loss", the mean held-out loss: a data frame with a row per candidate. Fits
+        to splits stop early, so that losses are rough (to a few in a thousand), but for the best C of every link.
     classes_, n_iter_, solutions_ :
         As in `ProperLinearClassifier`.
 
@@ -108,33 +115,26 @@ class GEVCanonicalRegressionCV(LinearPredictor):
         self.verbose = verbose
 
     def fit(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, offset: ArrayLike | None = None
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
     ) -> Self:
         """Choose and fit; arguments as in `ProperLinearClassifier`, but all rows must be in memory."""
-        Cs, score, composites = (
-            penalties(self.Cs),
-            get_loss(_SCORE if self.scoring is None else self.scoring),
-            self._composites(),
-        )
         check_limits(self.tol, self.max_iter, self.fit_intercept)
-        engine, self.classes_ = training_engine(self, X, y, sample_weight, offset)
-        share = weight_by_class(engine, self.classes_)
-        require_two_classes(self.classes_)
-        engine = with_splits(self.cv, engine)
-        data = Data.describe(engine, share, self.fit_intercept)
+        Cs, xis, score = penalties(self.Cs), self._shapes(), self._score()
+        composites = [Composite(LogLoss()), *(Composite(GEVLoss(xi), GEV(xi)) for xi in xis)]
+        engine, classes = training_engine(self, X, y, sample_weight, offset)
+        share = weight_by_class(engine, classes)
+        require_two_classes(classes)
+        data = Data.describe(with_splits(self.cv, engine), share, self.fit_intercept)
         paths = [self._path(data, composite, Cs, score) for composite in composites]
-        chosen = np.array([path.loss.argmin() for path in paths])
-        loss = np.array([path.loss[i] for path, i in zip(paths, chosen, strict=True)])
+        chosen = [int(path.loss.argmin()) for path in paths]
+        loss = np.array([path.loss.min() for path in paths])
         best = 1 + int(loss[1:].argmin())
-        self.xi_, self.C_ = float(self.xis_[best - 1]), float(Cs[chosen[best]])
-        self.cv_results_ = {
-            "xi": np.repeat([np.nan, *self.xis_], len(Cs)),
-            "C": np.tile(Cs, len(paths)),
-            "loss": np.concatenate([path.loss for path in paths]),
-        }
-        if self.average:
-            weights = _weights(loss * paths[0].judged / unit_of(score, data))
-        else:
+        weights = _weights(loss * min(paths[0].judged, data.weight) / unit_of(score, data))
+        if not self.average:
             weights = np.eye(len(paths))[best]
         members = np.flatnonzero(weights)
         fits = [
@@ -149,7 +149,16 @@ class GEVCanonicalRegressionCV(LinearPredictor):
             )
             for i in members
         ]
+        self.classes_ = classes
+        self.xi_, self.C_ = xis[best - 1], float(Cs[chosen[best]])
+        self.cv_results_ = {
+            "xi": np.repeat([np.nan, *xis], len(Cs)),
+            "C": np.tile(Cs, len(paths)),
+            "loss": np.concatenate([path.loss for path in paths]),
+        }
         self.links_, self.weights_ = [composites[i].link for i in members], weights[members]
+        self.Cs_ = Cs[[chosen[i] for i in members]]
+        self.link_ = self.links_[0] if len(members) == 1 else None
         self.coef_ = np.concatenate([fit.coef for fit in fits])
         self.intercept_ = np.concatenate([fit.intercept for fit in fits])
         self.solutions_ = [fit.solution for fit in fits]
@@ -158,13 +167,21 @@ class GEVCanonicalRegressionCV(LinearPredictor):
             warn_about(fit, self.tol, self.max_iter)
         return self
 
-    def _composites(self) -> list[Composite]:
-        """The logistic fit first, then a GEV fit for every ξ."""
-        xis = np.atleast_1d(as_float(self.xis, "xis"))
-        if xis.ndim != 1 or not len(xis):
+    def _shapes(self) -> list[float]:
+        if not isinstance(self.average, bool | np.bool_):
+            raise ValueError(f"average must be True or False, got {self.average!r}.")
+        if self.xis is None or np.ndim(self.xis) != 1 or not np.size(self.xis):
             raise ValueError(f"xis must be a sequence of at least one number, got {self.xis!r}.")
-        self.xis_ = np.unique(xis)
-        return [Composite(LogLoss()), *(Composite(GEVLoss(xi), GEV(xi)) for xi in self.xis_.tolist())]
+        return [float(xi) for xi in np.unique(as_float(self.xis, "xis"))]
+
+    def _score(self) -> Loss:
+        score = get_loss(_SCORE if self.scoring is None else self.scoring, "scoring")
+        if not (score.smooth and np.isfinite(score.loss0(0.0)) and np.isfinite(score.loss1(1.0))):
+            raise ValueError(
+                f"scoring must be a smooth loss that is finite for forecasts which come true, got {score}; "
+                'use None, "squared", "log" or another Beta loss.'
+            )
+        return score
 
     def _path(self, data: Data, composite: Composite, Cs: Array, score: Loss) -> Path:
         path = Path.fitted(data, composite, Cs, score, self.fit_intercept, self.max_iter)
@@ -178,16 +195,19 @@ class GEVCanonicalRegressionCV(LinearPredictor):
         return np.column_stack(self._pair(X, offset)[::-1])
 
     def decision_function(self, X: Any, offset: ArrayLike | None = None) -> Array:
-        """The log-odds of the second class."""
+        """The log-odds of the second class, ±745 where a probability is 0; the score less ψ(½) if there is one link."""
+        check_is_fitted(self)
+        if self.link_ is not None:
+            return super().decision_function(X, offset)
         p, q = self._pair(X, offset)
         with np.errstate(divide="ignore"):
-            return np.log(p) - np.log(q)
+            return np.clip(np.log(p) - np.log(q), -745.0, 745.0)
 
     def _pair(self, X: Any, offset: ArrayLike | None) -> tuple[Array, Array]:
         scores = self._scores(X, offset)
         pairs = [link.inverse_pair(scores[:, i]) for i, link in enumerate(self.links_)]
         p, q = np.tensordot(self.weights_, pairs, axes=1)
-        return p, q
+        return p / (p + q), q / (p + q)  # the weights are rounded, and add up to 1 nearly
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -197,7 +217,9 @@ class GEVCanonicalRegressionCV(LinearPredictor):
 
 def _weights(loss: Array) -> Array:
     """Prior times exp(-loss/2), scaled to add up to 1, next to nothing made 0; the neutral fit comes first."""
+    if not np.isfinite(loss.min()):
+        raise ValueError("scoring is infinite for every candidate; use a loss that is finite at p = 0, such as None.")
     weights = np.exp(0.5 * (loss.min() - loss))
-    weights[0] *= _NEUTRAL_PRIOR
+    weights[0] *= len(weights) - 1  # half of the prior is the neutral fit's
     weights[weights < _LEAST_WEIGHT * weights.sum()] = 0.0
     return weights / weights.sum()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from numbers import Real
+from typing import Any, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
@@ -15,10 +16,11 @@ from properly import kernels
 from properly.engines.select import training_engine
 from properly.kernels import Block, Hessian, LinearModel
 from properly.linear.classifier import LinearClassifier
-from properly.linear.fitting import Penalty, weight_by_class
+from properly.linear.fitting import Data, Penalty, weight_by_class
 from properly.linear.prediction import LinearPredictor
+from properly.linear.rare_events import RareEventLogisticRegression
 from properly.links import Link
-from properly.losses import Composite
+from properly.losses import Composite, LogLoss
 from properly.options import choose
 from properly.probabilities import Array
 
@@ -31,13 +33,25 @@ class Inference:
     ----------
     names : list of str
     coef : array of shape (n_coefficients,)
-    covariance : array of shape (n_coefficients, n_coefficients)
+    centred_covariance : array of shape (n_coefficients, n_coefficients)
+        That of the coefficients if `center` were subtracted from the features: far from 0 only this one is precise.
+    center : array of shape (n_features,)
     """
 
     names: list[str]
     coef: Array
-    covariance: Array
+    centred_covariance: Array
+    center: Array
     model: LinearPredictor
+
+    @property
+    def covariance(self) -> Array:
+        """The covariance of the coefficients, of shape (n_coefficients, n_coefficients)."""
+        if len(self.coef) == len(self.center):
+            return self.centred_covariance
+        back = np.eye(len(self.coef))  # intercept = centred intercept - center · w
+        back[-1, :-1] = -self.center
+        return back @ self.centred_covariance @ back.T
 
     @property
     def standard_errors(self) -> Array:
@@ -50,12 +64,13 @@ class Inference:
 
     def probability_intervals(self, X: Any, level: float = 0.95, offset: ArrayLike | None = None) -> Array:
         """Intervals for the probability of the second class, of shape (n_samples, 2): those of the score, linked."""
-        link = _link_of(self.model)
+        link = cast(Link, self.model.link_)
         score = self.model.decision_function(X, offset) + link.link(0.5)
         design = np.asarray(X.todense()) if hasattr(X, "todense") else np.asarray(X, dtype=np.float64)
+        design = design - self.center
         if len(self.coef) > design.shape[1]:
             design = np.column_stack([design, np.ones(len(design))])
-        half = _quantile(level) * np.sqrt(np.einsum("ij,jk,ik->i", design, self.covariance, design))
+        half = _quantile(level) * np.sqrt(np.einsum("ij,jk,ik->i", design, self.centred_covariance, design))
         return np.column_stack([link.inverse(score - half), link.inverse(score + half)])
 
     def summary(self, level: float = 0.95) -> Any:
@@ -64,7 +79,8 @@ class Inference:
             import pandas as pd
         except ImportError as error:
             raise ImportError("summary() returns a pandas data frame: pip install pandas") from error
-        z = self.coef / self.standard_errors
+        with np.errstate(divide="ignore", invalid="ignore"):  # a column that is constant has no standard error
+            z = self.coef / self.standard_errors
         low, high = self.confidence_intervals(level).T
         columns = {
             "coef": self.coef,
@@ -78,7 +94,7 @@ class Inference:
 
 
 def inference(
-    model: LinearClassifier,
+    model: LinearClassifier | RareEventLogisticRegression,
     X: Any,
     y: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
@@ -93,6 +109,10 @@ def inference(
     counts as that many rows. A ridge makes estimates biased: the covariance then is about their mean. L1 penalties are
     refused, since the estimates are not nearly normal.
 
+    The model is a `ProperLinearClassifier`, `GEVCanonicalRegression`, `GEVLogRegression`, or a
+    `RareEventLogisticRegression` with correction "firth" or "king-zeng-bias" (the covariance is then that of maximum
+    likelihood at the corrected coefficients, as is usual; a population rate is taken as known).
+
     Examples
     --------
     >>> from properly.datasets import make_rare_events
@@ -103,28 +123,68 @@ def inference(
     (3,)
     """
     observed = choose(kind, {"model": False, "sandwich": True}, "kind")
-    check_is_fitted(model)
-    penalty = Penalty.of(model.C, model.l1_ratio)
-    if len(model.classes_) != 2:
-        raise ValueError(f"inference is for two classes, the model has {len(model.classes_)}.")
-    if penalty.lasso:
-        raise ValueError(f"inference needs l1_ratio=0, got {model.l1_ratio}: selected coefficients are not normal.")
-    engine, classes = training_engine(clone(model), X, y, sample_weight, offset)
-    if not np.array_equal(classes, model.classes_):
-        raise ValueError(f"y holds the classes {classes.tolist()}, the model was fitted to {model.classes_.tolist()}.")
-    if model.class_weight is not None:
-        engine = engine.reweighted(model._class_factor(weight_by_class(engine, classes), classes))
-    composite = model._composite()
-    linear = LinearModel(composite)
-    coef = np.column_stack([model.coef_, model.intercept_]) if model.fit_intercept else model.coef_
+    composite, penalty = _fitted_by(model)
+    refitted = clone(model)
+    engine, classes = training_engine(refitted, X, y, sample_weight, offset)
+    _check_same_data(model, refitted, classes)
+    share = weight_by_class(engine, classes)
+    shift = 0.0
+    if isinstance(model, RareEventLogisticRegression):
+        shift = model.intercept_shift_  # the data are the sample's, not the population's
+    elif model.class_weight is not None:
+        engine = engine.reweighted(model._class_factor(share, classes))
+    center = Data.describe(engine, share, model.fit_intercept).center
+    linear = LinearModel(composite, center=center)
+    coef = model.coef_
+    if model.fit_intercept:
+        intercept = model.intercept_ - shift
+        coef = np.column_stack([coef, intercept if center is None else intercept + coef @ center])
     curvature = engine.reduce(kernels.hessian, linear, coef, False, None).hessian
     k = model.coef_.shape[1]
     curvature[np.arange(k), np.arange(k)] += penalty.ridge
-    inverse = np.linalg.pinv(curvature, hermitian=True)
+    inverse = _inverse(curvature)
     squares = engine.reduce(_squared_gradients, linear, composite, coef, observed).hessian
     names = list(getattr(model, "feature_names_in_", [f"x{j}" for j in range(k)]))
     names += ["intercept"] * bool(model.fit_intercept)
-    return Inference(names, coef[0].copy(), inverse @ squares @ inverse, model)
+    fitted = np.append(model.coef_[0], model.intercept_) if model.fit_intercept else model.coef_[0].copy()
+    return Inference(names, fitted, inverse @ squares @ inverse, np.zeros(k) if center is None else center, model)
+
+
+def _fitted_by(model: Any) -> tuple[Composite, Penalty]:
+    """What the model minimised, if its estimates are nearly normal."""
+    corrected = isinstance(model, RareEventLogisticRegression) and model.correction in ("firth", "king-zeng-bias")
+    if not (corrected or isinstance(model, LinearClassifier)):
+        name = f"{type(model).__name__}" + (f" with {model.correction!r}" if hasattr(model, "correction") else "")
+        raise ValueError(
+            f"inference is not for {name}, whose coefficients are not those of one fit to all rows; fit a "
+            'ProperLinearClassifier, a GEV regression, or a RareEventLogisticRegression with "firth".'
+        )
+    check_is_fitted(model)
+    if len(model.classes_) != 2:
+        raise ValueError(f"inference is for two classes, the model has {len(model.classes_)}.")
+    if corrected:
+        return Composite(LogLoss()), Penalty.of(model.C)
+    penalty = Penalty.of(model.C, model.l1_ratio)
+    if penalty.lasso:
+        raise ValueError(f"inference needs l1_ratio=0, got {model.l1_ratio}: selected coefficients are not normal.")
+    return model._composite(), penalty
+
+
+def _check_same_data(model: Any, refitted: Any, classes: NDArray[Any]) -> None:
+    if not np.array_equal(classes, model.classes_):
+        raise ValueError(f"y holds the classes {classes.tolist()}, the model was fitted to {model.classes_.tolist()}.")
+    if refitted.n_features_in_ != model.n_features_in_:
+        raise ValueError(f"X has {refitted.n_features_in_} features, the model was fitted to {model.n_features_in_}.")
+    now, then = (getattr(each, "feature_names_in_", None) for each in (refitted, model))
+    if now is not None and then is not None and list(now) != list(then):
+        raise ValueError(f"X has the features {list(now)}, the model was fitted to {list(then)}, in this order.")
+
+
+def _inverse(matrix: Array) -> Array:
+    """The pseudo-inverse after scaling to unit diagonal: features of any scale count alike."""
+    scale = np.sqrt(np.maximum(np.diag(matrix), 0.0))
+    scale = np.where(scale > 0.0, 1.0 / np.where(scale > 0.0, scale, 1.0), 0.0)
+    return np.asarray(scale * np.linalg.pinv(matrix * scale * scale[:, None], hermitian=True) * scale[:, None])
 
 
 def _squared_gradients(block: Block, model: LinearModel, composite: Composite, coef: Array, observed: bool) -> Hessian:
@@ -141,13 +201,7 @@ def _squared_gradients(block: Block, model: LinearModel, composite: Composite, c
     return Hessian(kernels.weighted_gram(X, kernels.weighted(block, rows), coef.shape[1]))
 
 
-def _link_of(model: LinearPredictor) -> Link:
-    if model.link_ is None:
-        raise ValueError("a softmax has no single link.")
-    return model.link_
-
-
 def _quantile(level: float) -> float:
-    if not 0.0 < level < 1.0:
-        raise ValueError(f"level must lie strictly between 0 and 1, got {level}.")
+    if not (isinstance(level, Real) and 0.0 < level < 1.0):
+        raise ValueError(f"level must be a number strictly between 0 and 1, got {level!r}.")
     return float(stats.norm.ppf(0.5 + 0.5 * level))

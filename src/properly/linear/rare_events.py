@@ -49,7 +49,8 @@ class RareEventLogisticRegression(LinearPredictor):
         (case-control studies, purchased negatives); None means that of the sample. The intercept is shifted by
         the difference of the log-odds; other coefficients do not depend on it.
     C : float, default np.inf
-        Inverse strength of a ridge penalty on top, as in `ProperLinearClassifier`; by default there is none.
+        Inverse strength of a ridge penalty on top, as in `ProperLinearClassifier`; by default there is none. "firth"
+        then maximises ln likelihood + ½ ln|information| - ½‖w‖²/C.
     fit_intercept : bool, default True
         Without an intercept there is nothing that could be corrected for the rate: `population_rate`, "undersampling"
         and "weighting" need it.
@@ -63,6 +64,8 @@ class RareEventLogisticRegression(LinearPredictor):
     classes_, coef_, intercept_, link_, n_iter_, solutions_ : as in `ProperLinearClassifier`
     sample_rate_ : float
         The weighted share of the second class in the data.
+    intercept_shift_ : float
+        What was added to the intercept for the rate of the population.
 
     References
     ----------
@@ -114,6 +117,7 @@ class RareEventLogisticRegression(LinearPredictor):
         fit, fitted_rate = method(engine, share)
         rate = self.sample_rate_ if self.population_rate is None else self.population_rate
         shift = _log_odds(rate) - _log_odds(fitted_rate) if rate != fitted_rate else 0.0
+        self.intercept_shift_ = shift
         self.coef_, self.intercept_ = fit.coef, fit.intercept + shift
         self.solutions_ = [fit.solution]
         self.n_iter_ = np.array([fit.solution.n_iter])

@@ -28,9 +28,11 @@ def at_class_proportions(problem: Problem, class_weight: Array) -> Array:
     offsets = problem.engine.reduce(kernels.offset_range, positive)
     low, high = score - offsets.largest, score - offsets.smallest
     unit = np.append(np.zeros(problem.n_features), 1.0)[None]
-    while high - low > 0.1 and len(problem.squares) > problem.n_features:  # the slope changes its sign between them
+    narrow = max(0.1, 1e-12 * max(abs(low), abs(high)))  # offsets may be so large that numbers lie far apart
+    while high - low > narrow and len(problem.squares) > problem.n_features:  # the slope changes its sign between them
         grid = np.linspace(low, high, 33)
-        _, slopes = problem.line(np.zeros_like(unit), unit, grid)
+        with np.errstate(over="ignore", invalid="ignore"):  # offsets may be of any size
+            _, slopes = problem.line(np.zeros_like(unit), unit, grid)
         last = int(np.searchsorted(slopes > 0.0, True)) if problem.convex else int(np.argmin(np.abs(slopes)))
         low, high = grid[max(last - 1, 0)], grid[min(last + (not problem.convex), 32)]
     return np.column_stack([features, [0.5 * (low + high)]])

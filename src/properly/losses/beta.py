@@ -10,13 +10,14 @@ import numpy as np
 
 from properly import special
 from properly.losses.base import Loss, product, without_nan
-from properly.losses.beta_pair import BetaPair
+from properly.losses.beta_pair import beta_pair
 from properly.options import check_finite
 from properly.probabilities import Array, Probabilities
 
 if TYPE_CHECKING:
     from properly.links import Link
 
+_LARGEST = 1e8  # parameters beyond make the loss a step for all that float64 can tell
 _TINY = 1e-300
 _NOT_SMALL = 0.1  # smaller parameters make the losses at 0 and 1 so large that the others drown in their rounding
 
@@ -40,7 +41,7 @@ class _BetaFamily(Loss):
     def _losses(self, at: Probabilities) -> tuple[Array, Array]:
         alpha, beta, log_scale = self._shape
         if min(alpha, beta) >= _NOT_SMALL:
-            return BetaPair(alpha, beta, log_scale).losses(at)
+            return beta_pair(alpha, beta, log_scale).losses(at)
         return (
             _partial_loss(at.p, at.q, at.log_q, alpha + 1.0, beta, log_scale),
             _partial_loss(at.q, at.p, at.log_p, beta + 1.0, alpha, log_scale),
@@ -100,7 +101,7 @@ class BetaLoss(_BetaFamily):
     Parameters
     ----------
     alpha, beta : float
-        Both above -1, where the losses are finite. They may be zero or negative.
+        Both above -1, where the losses are finite, and at most 1e8. They may be zero or negative.
     log_scale : float, default 0.0
         The logarithm of a factor on the loss; `tailored` sets it.
 
@@ -121,6 +122,8 @@ class BetaLoss(_BetaFamily):
             check_finite(value, name)
             if value <= -1.0:
                 raise ValueError(f"{name} must be above -1 (the loss is infinite otherwise), got {value}.")
+            if value > _LARGEST:
+                raise ValueError(f"{name} must be at most {_LARGEST:g}, got {value}; use CostWeightedLoss instead.")
         check_finite(self.log_scale, "log_scale")
 
     @classmethod

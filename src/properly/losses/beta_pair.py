@@ -25,7 +25,6 @@ _DEGREE = 20  # leaves 1e-14 for the most concentrated weight functions, and les
 _EPS = 2.0**-52
 
 
-@lru_cache(maxsize=64)
 class BetaPair:
     """(L₀, L₁) of the weight function scale · p^(α-1) q^(β-1), for positive α and β.
 
@@ -66,6 +65,9 @@ class BetaPair:
             self.largest1 - (power + beta * smaller) / alpha,
         )
         return np.where(is_above, larger, smaller), np.where(is_above, smaller, larger)
+
+
+beta_pair = lru_cache(maxsize=64)(BetaPair)
 
 
 class _MillsRatio:

@@ -8,10 +8,10 @@ from properly.options import choose
 LOSSES = {"log": LogLoss, "squared": SquaredLoss, "boosting": BoostingLoss, "gev": GEVLoss}
 
 
-def get_loss(loss: str | Loss) -> Loss:
-    """A loss from its key or the loss itself.
+def get_loss(loss: str | Loss, name: str = "loss") -> Loss:
+    """A loss from its key or the loss itself; `name` is what the option is called.
 
     >>> get_loss("log")
     LogLoss()
     """
-    return loss if isinstance(loss, Loss) else choose(loss, LOSSES, "loss")()
+    return loss if isinstance(loss, Loss) else choose(loss, LOSSES, name)()
