@@ -8,11 +8,22 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from properly import datasets, engines, kernels, linear, links, losses, solvers
+    from properly import calibration, datasets, engines, kernels, linear, links, losses, prevalence, solvers
 
 __version__ = "0.1.0"
 
-__all__ = ["__version__", "datasets", "engines", "kernels", "linear", "links", "losses", "solvers"]
+__all__ = [
+    "__version__",
+    "calibration",
+    "datasets",
+    "engines",
+    "kernels",
+    "linear",
+    "links",
+    "losses",
+    "prevalence",
+    "solvers",
+]
 
 
 def __getattr__(name: str) -> ModuleType:

@@ -1,0 +1,160 @@
+"""The calibrator that chooses for itself."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import NamedTuple
+
+import numpy as np
+from scipy import special as sc
+
+from properly.calibration.base import Calibrator
+from properly.calibration.candidates import Candidate, for_many_classes, for_two_classes
+from properly.calibration.evidence import Labels, apply, fit_with_prior, log_softmax
+from properly.calibration.inputs import Sample
+from properly.probabilities import Array
+
+_BELIEF = 0.5  # that the scores are right as they are
+_DOUBT = 0.01  # of a row, which the average gives to the class proportions
+_FARTHEST = 1e100
+_NEGLIGIBLE = 1e-6  # the weight below which predictions do without a map
+
+
+class FittedMap(NamedTuple):
+    """A candidate with its most probable coefficients, and its weight in the average."""
+
+    candidate: Candidate
+    coef: Array
+    weight: float
+
+    def log_probabilities(self, logits: Array) -> Array:
+        candidate = self.candidate
+        return log_softmax(apply(candidate.features(logits), self.coef, candidate.trust * logits))
+
+
+class AutoCalibration(Calibrator):
+    """Calibration for those who do not want to choose: an average of many maps, weighted by what the data say of them.
+
+    Probabilities are averaged over a few dozen maps from scores to probabilities, and each map weighs as much as it is
+    probable given the calibration data (Bayesian model averaging). One of the maps leaves the scores as they are, and
+    half of the belief beforehand is its own: scores that are right already are hardly touched. A quarter belongs to
+    maps around that identity, a quarter to maps for scores of any unit, in equal parts.
+
+    - For two classes, a map's log-odds are a temperature times the score, or a straight line in it, or such a line plus
+      bends: asinh of the score, which tames over-confident scores, or eight cosines of its rank, which fit any smooth
+      curve. Every coefficient has a Gaussian prior, and every map comes with several widths of it.
+    - For K > 2 classes, the logit of a class is an intercept plus a slope times its own log-probability plus a slope
+      times asinh of that, and in some of the maps plus a weighted sum of the other classes'. The slopes of the classes
+      are a shared part plus one of their own, with priors of several widths for either.
+
+    What a map weighs is its evidence, ∫ likelihood(coefficients) · prior(coefficients), by Laplace's approximation at
+    the most probable coefficients: flexible maps pay for what they could have fitted. Few rows therefore give an answer
+    close to the simplest maps, many rows one close to the best. A hundredth of a row speaks for the class proportions,
+    whatever the score: no answer is quite certain, and none is lost to one bad surprise. Nothing is random, nothing is
+    split, the order of the rows does not matter, and no coefficient runs off to infinity, even if the classes are
+    separated.
+
+    The map need not be monotone: rows ordered by probability may be in another order than by score. The time for n rows
+    grows as n, for K classes as K⁴ while maps mix classes (beyond 12 classes only few of them do, beyond 30 none).
+
+    Parameters
+    ----------
+    input : {"score", "probability"}, default "score"
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    scores_ : dict
+        For every map the logarithm of its evidence; the greater, the better it explains the labels.
+    weights_ : dict
+        For every map its weight in the average; they add up to 1.
+    log_proportions_ : array of shape (n_classes,)
+    best_ : str
+        The map of the largest weight. ``"identity"`` leaves the scores as they are; ``"near"`` maps start from the
+        identity, ``"free"`` ones from nothing; ``"proportions"`` ignores the scores; numbers are widths of priors.
+
+    References
+    ----------
+    MacKay (1992), The evidence framework applied to classification networks, Neural Computation 4.
+    Hoeting, Madigan, Raftery & Volinsky (1999), Bayesian model averaging: a tutorial, Statistical Science 14.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> random = np.random.default_rng(0)
+    >>> score = random.normal(size=500) * 3.0
+    >>> y = random.random(500) < 1.0 / (1.0 + np.exp(-score))
+
+    These scores are log-odds as they should be, and stay what they are; those of twice the size are halved:
+
+    >>> AutoCalibration().fit(score, y).best_
+    'identity'
+    >>> model = AutoCalibration().fit(2.0 * score, y)
+    >>> model.weights_["identity"] < 1e-6
+    True
+    >>> model.predict_proba([-4.0, 0.0, 4.0])[:, 1].round(2)
+    array([0.09, 0.49, 0.91])
+    """
+
+    scores_: dict[str, float]
+    weights_: dict[str, float]
+    best_: str
+    maps_: list[FittedMap]
+    log_proportions_: Array
+
+    def __init__(self, *, input: str = "score") -> None:
+        self.input = input
+
+    def _fit(self, sample: Sample) -> None:
+        logits = _logits(sample.scores)
+        weight = np.ones(len(logits)) if sample.weight is None else sample.weight
+        labels = Labels(sample.codes, weight)
+        candidates = list((for_two_classes if sample.scores.ndim == 1 else for_many_classes)(logits, labels))
+        coefs, evidence = _fit_all(candidates, logits, labels)
+        self.log_proportions_ = np.log(np.bincount(labels.codes, weight) / weight.sum())
+        evidence = np.append(evidence, labels.log_likelihood(log_softmax(logits)))
+        doubt = _DOUBT / (_DOUBT + weight.sum())
+        weights = (1.0 - doubt) * sc.softmax(evidence + np.log([*_beliefs(candidates), _BELIEF]))
+        names = [*(each.name for each in candidates), "identity", "proportions"]
+        evidence = np.append(evidence, self.log_proportions_[labels.codes] @ weight)
+        self.scores_ = dict(zip(names, evidence.tolist(), strict=True))
+        self.weights_ = dict(zip(names, [*weights.tolist(), float(doubt)], strict=True))
+        self.best_ = max(self.weights_, key=self.weights_.__getitem__)
+        self.maps_ = [
+            FittedMap(*each) for each in zip(candidates, coefs, weights.tolist(), strict=False) if each[2] > _NEGLIGIBLE
+        ]
+
+    def _log_scores(self, scores: Array) -> Array:
+        logits = _logits(scores)
+        constant = np.log(self.weights_["proportions"]) + self.log_proportions_
+        log_p = np.tile(constant, (len(logits), 1))
+        if self.weights_["identity"] > _NEGLIGIBLE:
+            log_p = np.logaddexp(log_p, np.log(self.weights_["identity"]) + log_softmax(logits))
+        for each in self.maps_:
+            log_p = np.logaddexp(log_p, np.log(each.weight) + each.log_probabilities(logits))
+        return np.asarray(log_p[:, 1] - log_p[:, 0] if scores.ndim == 1 else log_p)
+
+
+def _logits(scores: Array) -> Array:
+    """Two classes: 0 and the log-odds. Beyond 1e100 counts as 1e100, so that sums stay numbers."""
+    logits = np.column_stack([np.zeros_like(scores), scores]) if scores.ndim == 1 else scores
+    return np.clip(logits, -_FARTHEST, _FARTHEST)
+
+
+def _beliefs(candidates: list[Candidate]) -> Array:
+    """What is left beside the identity: half for the maps around it, half for the others, in equal parts."""
+    near = np.array([each.trust > 0.0 for each in candidates])
+    return 0.5 * (1.0 - _BELIEF) / np.where(near, near.sum(), (~near).sum())
+
+
+def _fit_all(candidates: list[Candidate], logits: Array, labels: Labels) -> tuple[list[Array], Array]:
+    """Coefficients and log-evidence of every candidate; a fit with the same features and trust is where one starts."""
+    fits = []
+    for _, family in groupby(candidates, key=lambda each: id(each.features)):
+        members = list(family)
+        features = members[0].features(logits)
+        start = dict.fromkeys((0.0, 1.0), np.zeros(len(members[0].precision)))
+        for each in members:
+            fits.append(fit_with_prior(features, each.trust * logits, labels, each.precision, start[each.trust]))
+            start[each.trust] = fits[-1].coef
+    return [each.coef for each in fits], np.array([each.log_evidence for each in fits])

@@ -1,0 +1,138 @@
+"""What every calibrator does: check, convert, predict; and how one-versus-rest makes K classes out of two."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special as sc
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from properly.calibration.inputs import (
+    INPUTS,
+    BinarySample,
+    Reader,
+    Sample,
+    checked_labels,
+    checked_sample,
+    checked_values,
+    class_log_odds,
+)
+from properly.links import Logit
+from properly.options import choose
+from properly.probabilities import Array
+
+
+class Calibrator(ClassifierMixin, BaseEstimator):
+    """Turns scores into class probabilities, learned from scores of rows whose class is known.
+
+    A subclass gives `_fit` and `_log_scores`. The rows must not be those that the scoring model was trained on: it
+    looks better there than it is.
+
+    Scores are log-odds of the second class, of shape (n,) or (n, 1), for two classes; for K > 2 they are logits or
+    log-probabilities of shape (n, K), columns in the order of the sorted classes. With ``input="probability"`` they
+    are probabilities instead; 0 and 1 are allowed and read as the nearest log-odds that makes sense, see
+    `properly.calibration.inputs.ProbabilityReader`.
+    """
+
+    input: str
+    classes_: NDArray[Any]
+    reader_: Reader
+
+    def fit(self, scores: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn the map from scores to probabilities.
+
+        Parameters
+        ----------
+        scores : array of shape (n,) or (n, 1) for two classes, (n, K) for more
+        y : array of shape (n,)
+        sample_weight : array of shape (n,), optional
+            Weight 2 means the row twice, weight 0 not at all.
+        """
+        reader = choose(self.input, INPUTS, "input")
+        classes, codes = checked_labels(y)
+        values = checked_values(scores, len(classes))
+        values, codes, weight = checked_sample(values, codes, sample_weight, classes)
+        self.classes_ = classes
+        self.reader_ = reader.learn(values)
+        self._fit(Sample(self.reader_(values), codes, weight))
+        return self
+
+    def predict_proba(self, scores: ArrayLike) -> Array:
+        """Class probabilities of shape (n, K), one column per entry of ``classes_``.
+
+        Both columns of a binary calibrator are accurate to their own last digits.
+        """
+        log_scores = self._log_scores(self._read(scores))
+        if log_scores.ndim == 1:
+            p, q = Logit().inverse_pair(log_scores)
+            return np.column_stack([q, p])
+        largest = log_scores.max(axis=1, keepdims=True)
+        # Where every class is ruled out, none is preferred: all are equal.
+        p = np.exp(np.where(np.isinf(largest), 0.0, log_scores - np.where(np.isinf(largest), 0.0, largest)))
+        return np.asarray(p / p.sum(axis=1, keepdims=True))
+
+    def predict_log_proba(self, scores: ArrayLike) -> Array:
+        """The logarithms of the class probabilities, finite also where a probability is too small for float64."""
+        log_scores = self._log_scores(self._read(scores))
+        if log_scores.ndim == 1:
+            log_p, log_q = Logit()._logs(log_scores)
+            return np.column_stack([log_q, log_p])
+        log_p = np.asarray(sc.log_softmax(log_scores, axis=1))
+        ruled_out = np.isneginf(log_scores).all(axis=1, keepdims=True)
+        return np.where(ruled_out, -np.log(len(self.classes_)), log_p)
+
+    def predict(self, scores: ArrayLike) -> NDArray[Any]:
+        """The most probable class."""
+        log_scores = self._log_scores(self._read(scores))
+        index = (log_scores > 0.0).astype(np.intp) if log_scores.ndim == 1 else log_scores.argmax(axis=1)
+        return np.asarray(self.classes_[index])
+
+    def _read(self, scores: ArrayLike) -> Array:
+        check_is_fitted(self, "classes_")
+        return self.reader_(checked_values(scores, len(self.classes_)))
+
+    @abstractmethod
+    def _fit(self, sample: Sample) -> None:
+        """Learn from checked data."""
+
+    @abstractmethod
+    def _log_scores(self, scores: Array) -> Array:
+        """Calibrated log-odds (n,) for two classes, logarithms of the probabilities up to a constant a row for more."""
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.one_d_array = True  # scores, not features
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+class LogOddsMap(Protocol):
+    """A fitted map for one class: score in, calibrated log-odds out (±∞ only where a method says 0 or 1)."""
+
+    def log_odds(self, score: Array) -> Array: ...
+
+
+class BinaryCalibrator(Calibrator):
+    """A calibrator for one class against the rest; more than two classes are fitted one versus rest.
+
+    Then every class k has the score l_k - ln Σ_{j≠k} exp l_j, its log-odds, and a map of its own; the probabilities
+    are divided by their sum (all equal if every one of them is 0). A subclass gives `_fit_map`.
+    """
+
+    maps_: list[LogOddsMap]
+
+    @abstractmethod
+    def _fit_map(self, sample: BinarySample) -> LogOddsMap:
+        """The map of one class."""
+
+    def _fit(self, sample: Sample) -> None:
+        self.maps_ = [self._fit_map(part) for part in sample.against_rest()]
+
+    def _log_scores(self, scores: Array) -> Array:
+        columns = [each.log_odds(score) for each, score in zip(self.maps_, class_log_odds(scores).T, strict=True)]
+        return columns[0] if scores.ndim == 1 else np.asarray(sc.log_expit(np.column_stack(columns)))

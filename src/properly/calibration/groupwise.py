@@ -1,0 +1,299 @@
+"""One calibration map per group of rows, as far as the rows of the group can carry it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special as sc
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from properly.calibration.base import Calibrator
+from properly.calibration.inputs import class_log_odds
+from properly.calibration.methods import calibrator_of
+from properly.calibration.standard import Standard
+from properly.engines.select import checked_weight
+from properly.links import Logit
+from properly.probabilities import Array
+
+# How much intercepts and slopes of groups may differ: standard deviations, in log-odds over one standard deviation of
+# the pooled log-odds.
+SPREADS = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
+_CERTAIN = 1e300  # log-odds beyond stand for probabilities of 0 and 1
+_MAX_ITER, _MAX_HALVINGS = 100, 30
+_TOLERANCE = 1e-6  # of the log-posterior, which counts in units of 1
+_Indices = NDArray[np.intp]
+
+
+class GroupwiseCalibration(BaseEstimator):
+    """A calibration map for every group of rows, shrunk towards the map of all rows where a group is small.
+
+    First the method is fitted to all rows, which gives pooled log-odds l. Then every group g has a straight line on top
+    of them, ln(p/q) = l + a_g + b_g z, with z the pooled log-odds in units of their spread. The lines are not free:
+    a_g ~ N(0, σ²) and b_g ~ N(0, τ²) over the groups. σ and τ are those among 0, 0.05, 0.1, 0.2, ..., 3.2 that are most
+    probable given the labels of all groups together, by Laplace's approximation, where half of the belief beforehand
+    is that they are 0 (empirical Bayes); a_g and b_g are then the most probable ones. Groups that do not differ by more
+    than chance therefore keep the pooled map, exactly; a large group of a differing kind gets the line that fits its
+    own rows; and a small one lies in between, as far as its rows tell. Rows of a single class tell something, too.
+
+    A group that was not seen in `fit` has the pooled map. Pooled probabilities of exactly 0 and 1 stay. More than two
+    classes are treated one versus rest, and probabilities divided by their sum. If the groups differ in more than a
+    straight line and have thousands of rows each, fit a calibrator to each of them instead.
+
+    Parameters
+    ----------
+    method : str or `Calibrator`, default "auto"
+        Of the pooled map: a key of `properly.calibration.methods.METHODS`, or an unfitted calibrator.
+    input : {"score", "probability"}, default "score"
+        As in `Calibrator`; that of a calibrator given as `method` does not matter.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    groups_ : array of shape (n_groups,)
+    pooled_ : `Calibrator`
+        The map of all rows.
+    weights_ : dict
+        For every group the share of its line that its own rows decide: 0 is the pooled map, 1 the group's own. It is
+        1 - variance of a coefficient given the data/variance before, averaged over intercept, slope and classes.
+    lines_ : list of `GroupLines`, one for two classes, else one per class
+
+    References
+    ----------
+    Morris (1983), Parametric empirical Bayes inference: theory and applications, JASA 78.
+    Hébert-Johnson, Kim, Reingold & Rothblum (2018), Multicalibration: calibration for the (computationally
+    identifiable) masses, ICML, for why groups should be calibrated.
+
+    Examples
+    --------
+    Two large groups, one of which has twice the log-odds it should have, and one of five rows:
+
+    >>> import numpy as np
+    >>> random = np.random.default_rng(0)
+    >>> truth = random.normal(size=2005) * 2.0
+    >>> y = random.random(2005) < 1.0 / (1.0 + np.exp(-truth))
+    >>> groups = np.repeat(["right", "too sure", "small"], [1000, 1000, 5])
+    >>> scores = np.where(groups == "too sure", 2.0 * truth, truth)
+    >>> model = GroupwiseCalibration("platt").fit(scores, y, groups)
+    >>> model.predict_proba([2.0, 2.0, 2.0, 2.0], ["right", "too sure", "small", "new"])[:, 1].round(2)
+    array([0.85, 0.73, 0.8 , 0.77])
+    >>> {group: round(weight, 2) for group, weight in model.weights_.items()}
+    {'right': 0.95, 'small': 0.13, 'too sure': 0.98}
+    """
+
+    classes_: NDArray[Any]
+    groups_: NDArray[Any]
+    pooled_: Calibrator
+    weights_: dict[Any, float]
+    lines_: list[GroupLines]
+
+    def __init__(self, method: str | Calibrator = "auto", *, input: str = "score") -> None:
+        self.method = method
+        self.input = input
+
+    def fit(self, scores: ArrayLike, y: ArrayLike, groups: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn the maps.
+
+        Parameters
+        ----------
+        scores : array of shape (n,) or (n, 1) for two classes, (n, K) for more
+        y : array of shape (n,)
+        groups : array of shape (n,)
+            The name of the group of every row: numbers or strings.
+        sample_weight : array of shape (n,), optional
+            Weight 2 means the row twice, weight 0 not at all.
+        """
+        self.pooled_ = calibrator_of(self.method).set_params(input=self.input).fit(scores, y, sample_weight)
+        self.classes_ = self.pooled_.classes_
+        labels = np.asarray(y).ravel()
+        weight = checked_weight(sample_weight, len(labels))
+        rows = np.arange(len(labels)) if weight is None else np.flatnonzero(weight)
+        self.groups_, index = _distinct(_checked_groups(groups, len(labels))[rows])
+        log_odds = self._pooled_log_odds(np.asarray(scores)[rows])
+        own = self.classes_ if len(self.classes_) > 2 else self.classes_[1:]
+        weight = np.ones(len(rows)) if weight is None else weight[rows]
+        self.lines_ = [
+            GroupLines.fitted(_Rows(column, labels[rows] == label, weight, index), len(self.groups_))
+            for column, label in zip(log_odds.T, own, strict=True)
+        ]
+        shares = np.mean([each.share for each in self.lines_], axis=0)
+        self.weights_ = dict(zip(self.groups_.tolist(), shares.tolist(), strict=True))
+        return self
+
+    def predict_proba(self, scores: ArrayLike, groups: ArrayLike) -> Array:
+        """Class probabilities of shape (n, K), one column per entry of ``classes_``."""
+        check_is_fitted(self, "lines_")
+        log_odds = self._pooled_log_odds(scores)
+        index = self._positions(_checked_groups(groups, len(log_odds)))
+        columns = [each.log_odds(column, index) for each, column in zip(self.lines_, log_odds.T, strict=True)]
+        if len(columns) == 1:
+            p, q = Logit().inverse_pair(columns[0])
+            return np.column_stack([q, p])
+        each_alone = sc.expit(np.column_stack(columns))
+        return np.asarray(each_alone / each_alone.sum(axis=1, keepdims=True))
+
+    def predict(self, scores: ArrayLike, groups: ArrayLike) -> NDArray[Any]:
+        """The most probable class."""
+        return np.asarray(self.classes_[self.predict_proba(scores, groups).argmax(axis=1)])
+
+    def _pooled_log_odds(self, scores: ArrayLike) -> Array:
+        """Those of the second of two classes, or of each of more, one column each."""
+        if len(self.classes_) == 2:
+            log_odds = self.pooled_._log_scores(self.pooled_._read(scores))[:, None]
+        else:
+            with np.errstate(divide="ignore"):
+                log_odds = class_log_odds(np.log(self.pooled_.predict_proba(scores)))
+        return np.clip(log_odds, -_CERTAIN, _CERTAIN)
+
+    def _positions(self, groups: NDArray[Any]) -> _Indices:
+        """The place of every row's group among ``groups_``; that after the last for a new one."""
+        known = {group: place for place, group in enumerate(self.groups_.tolist())}
+        names, index = _distinct(groups)
+        return np.array([known.get(name, len(known)) for name in names.tolist()], dtype=np.intp)[index]
+
+
+def _checked_groups(groups: ArrayLike, n_rows: int) -> NDArray[Any]:
+    names = column_or_1d(groups, warn=False)
+    if len(names) != n_rows:
+        raise ValueError(f"groups has {len(names)} entries, scores has {n_rows} rows; every row needs a group.")
+    if names.dtype.kind == "f" and np.isnan(names).any():
+        raise ValueError("groups must not contain nan; give rows of unknown group a name of their own.")
+    return np.asarray(names)
+
+
+def _distinct(groups: NDArray[Any]) -> tuple[NDArray[Any], _Indices]:
+    try:
+        return np.unique(groups, return_inverse=True)
+    except TypeError as error:
+        raise ValueError(
+            "groups must be all numbers or all strings; give rows of unknown group a name of their own."
+        ) from error
+
+
+class _Rows(NamedTuple):
+    """Pooled log-odds, whether a row is of the class, its weight and the place of its group."""
+
+    score: Array
+    positive: NDArray[np.bool_]
+    weight: Array
+    group: _Indices
+
+
+def _log_belief(spread: float) -> float:
+    """Half of the belief beforehand is that groups are alike; the other values share the other half."""
+    return float(np.log(0.5 if spread == 0.0 else 0.5 / (len(SPREADS) - 1)))
+
+
+@dataclass(frozen=True)
+class GroupLines:
+    """What every group adds to pooled log-odds: intercept + slope · z; the last, 0, is for new groups."""
+
+    standard: Standard
+    intercept: Array
+    slope: Array
+    spread: tuple[float, float]  # of intercepts and of slopes
+    share: Array
+
+    @classmethod
+    def fitted(cls, rows: _Rows, n_groups: int) -> GroupLines:
+        uncertain = np.abs(rows.score) < _CERTAIN  # the others cannot be moved, and so tell nothing
+        rows = _Rows._make(column[uncertain] for column in rows)
+        if not len(rows.score):
+            none = np.zeros(n_groups + 1)
+            return cls(Standard(0.0, 0.0), none, none, (0.0, 0.0), none[:-1])
+        standard = Standard.of(rows.score, rows.weight)
+        problem = _Problem(rows, standard(rows.score), n_groups)
+        best = (0.0, 0.0)
+        fits = {best: problem.solve(best, np.zeros((2, n_groups)))}
+        while True:  # along one of the two at a time, until none gets better
+            latest = best
+            nearby = [best, *((spread, best[1]) for spread in SPREADS), *((best[0], spread) for spread in SPREADS)]
+            for each in nearby:
+                if each not in fits:
+                    fits[each] = problem.solve(each, fits[latest].coef)
+                latest = each
+            winner = max(nearby, key=lambda each: fits[each].log_evidence + sum(map(_log_belief, each)))
+            if winner == best:
+                break
+            best = winner
+        intercept, slope = np.pad(fits[best].coef, ((0, 0), (0, 1)))
+        return cls(standard, intercept, slope, best, fits[best].share)
+
+    def log_odds(self, pooled: Array, group: _Indices) -> Array:
+        certain = np.abs(pooled) >= _CERTAIN
+        moved = pooled + self.intercept[group] + self.slope[group] * self.standard(pooled)
+        return np.where(certain, np.copysign(np.inf, pooled), moved)
+
+
+class _Lines(NamedTuple):
+    """Intercepts and slopes (2, n_groups), ln ∫ likelihood · prior of all groups, and the groups' own shares."""
+
+    coef: Array
+    log_evidence: float
+    share: Array
+
+
+class _Problem(NamedTuple):
+    """The lines of all groups, found at the same time.
+
+    A coefficient is spread · u with u ~ N(0, 1), so that a spread of 0 needs no other formula.
+    """
+
+    rows: _Rows
+    z: Array
+    n_groups: int
+
+    def solve(self, spread: tuple[float, float], start: Array) -> _Lines:
+        """The most probable lines by Newton's method in every group, halving steps that do not help."""
+        scale = np.array(spread)[:, None]
+        u = np.divide(start, scale, out=np.zeros_like(start), where=scale > 0.0)
+        value = self._log_posterior(u, scale)
+        for _ in range(_MAX_ITER):
+            gradient, (first, both, second) = self._derivatives(u, scale)
+            determinant = first * second - both**2
+            step = (
+                np.stack([second * gradient[0] - both * gradient[1], first * gradient[1] - both * gradient[0]])
+                / determinant
+            )
+            gain = np.sum(gradient * step, axis=0)
+            moving = gain > _TOLERANCE
+            if not moving.any():
+                break
+            step = np.where(moving, step, 0.0)
+            for _ in range(_MAX_HALVINGS):
+                new = self._log_posterior(u + step, scale)
+                worse = moving & (new < value)
+                if not worse.any():
+                    break
+                step = np.where(worse, 0.5 * step, step)
+            u, value = u + step, new
+        free = np.count_nonzero(scale)
+        share = np.zeros(self.n_groups) if free == 0 else (2.0 - (first + second) / determinant) / free
+        return _Lines(scale * u, float(np.sum(value - 0.5 * np.log(determinant))), share)
+
+    def _log_odds(self, u: Array, scale: Array) -> Array:
+        intercept, slope = scale * u
+        return self.rows.score + intercept[self.rows.group] + slope[self.rows.group] * self.z
+
+    def _log_posterior(self, u: Array, scale: Array) -> Array:
+        v = self._log_odds(u, scale)
+        return self._sum(sc.log_expit(np.where(self.rows.positive, v, -v))) - 0.5 * np.sum(u**2, axis=0)
+
+    def _derivatives(self, u: Array, scale: Array) -> tuple[Array, tuple[Array, Array, Array]]:
+        """The gradient, and minus the second derivatives: those of the first, of both, and of the second."""
+        p, q = Logit().inverse_pair(self._log_odds(u, scale))
+        error, curvature = np.where(self.rows.positive, q, -p), p * q
+        gradient = scale * np.stack([self._sum(error), self._sum(error * self.z)]) - u
+        a, b = scale[:, 0]
+        return gradient, (
+            1.0 + a * a * self._sum(curvature),
+            a * b * self._sum(curvature * self.z),
+            1.0 + b * b * self._sum(curvature * self.z**2),
+        )
+
+    def _sum(self, x: Array) -> Array:
+        """Σ weight · x by group."""
+        return np.bincount(self.rows.group, self.rows.weight * x, self.n_groups).astype(np.float64)

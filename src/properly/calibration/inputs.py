@@ -1,0 +1,206 @@
+"""What a user hands to a calibrator, checked and turned into log-odds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special as sc
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_array, column_or_1d
+
+from properly.engines.select import checked_weight
+from properly.probabilities import Array, as_float
+
+_SMALLEST = np.finfo(np.float64).smallest_subnormal
+_LARGEST = np.finfo(np.float64).max
+
+
+class BinarySample(NamedTuple):
+    """Scores of rows that belong to a class or to the rest; no weight is 0 (None: all are 1)."""
+
+    score: Array
+    positive: NDArray[np.bool_]
+    weight: Array | None
+
+    @property
+    def class_weight(self) -> tuple[float, float]:
+        """The weight of the rest and that of the class."""
+        if self.weight is None:
+            count = int(np.count_nonzero(self.positive))
+            return float(len(self.positive) - count), float(count)
+        rest, own = np.bincount(self.positive, self.weight, 2)
+        return float(rest), float(own)
+
+    def of_class(self, positive: bool) -> tuple[Array, Array | None]:
+        """The scores of one side and their weights."""
+        rows = self.positive if positive else ~self.positive
+        return self.score[rows], None if self.weight is None else self.weight[rows]
+
+
+class Sample(NamedTuple):
+    """Checked calibration data; rows of weight 0 are gone."""
+
+    scores: Array  # (n,) log-odds of the second of two classes, or (n, K) logits
+    codes: NDArray[Any]  # whole numbers, of a byte each for two classes
+    weight: Array | None
+
+    def against_rest(self) -> list[BinarySample]:
+        """The second of two classes against the first, or each of more against the others."""
+        columns = class_log_odds(self.scores).T
+        own = [1] if len(columns) == 1 else range(len(columns))
+        return [BinarySample(score, self.codes == k, self.weight) for score, k in zip(columns, own, strict=True)]
+
+
+class Reader(Protocol):
+    """Turns what the user calls a score into log-odds (two classes) or logits (more)."""
+
+    @classmethod
+    def learn(cls, values: Array) -> Self:
+        """Take from the calibration data what is needed to read others."""
+
+    def __call__(self, values: Array) -> Array: ...
+
+
+@dataclass(frozen=True)
+class ScoreReader:
+    """Scores are log-odds or logits already."""
+
+    @classmethod
+    def learn(cls, values: Array) -> Self:
+        return cls()
+
+    def __call__(self, values: Array) -> Array:
+        bad = ~np.isfinite(values)
+        if bad.any():
+            raise ValueError(
+                f"scores must be finite, got {values[bad][0]}; drop such rows, or pass probabilities with "
+                'input="probability", where 0 and 1 are allowed.'
+            )
+        return values
+
+
+@dataclass(frozen=True)
+class ProbabilityReader:
+    """Probabilities become log-odds, ln(p/(1-p)), or logarithms for more than two classes.
+
+    A probability of 0 has none: it is read as half the smallest positive probability among those calibrated with if
+    there was a 0 among them, and otherwise as half the smallest positive number that float64 knows. What lies below is
+    read the same, so that order is kept. 1 mirrors this for two classes.
+    """
+
+    low: float
+    high: float
+
+    @classmethod
+    def learn(cls, values: Array) -> Self:
+        return cls(_lowest_logarithm(values), -_lowest_logarithm(1.0 - values) if values.ndim == 1 else 0.0)
+
+    def __call__(self, values: Array) -> Array:
+        bad = ~((values >= 0.0) & (values <= 1.0))
+        if bad.any():
+            raise ValueError(
+                f"probabilities must lie in [0, 1], got {values[bad][0]}; "
+                'use input="score" for scores that are not probabilities.'
+            )
+        with np.errstate(divide="ignore"):
+            if values.ndim == 1:
+                return np.clip(sc.logit(values), self.low, self.high)
+            return np.clip(np.log(values), self.low, self.high)
+
+
+def _lowest_logarithm(p: Array) -> float:
+    """The log-odds of half the smallest p above 0 if there are zeros, else of half the smallest number."""
+    positive = p[(p > 0.0) & (p < 1.0)]
+    if (p > 0.0).all():
+        return float(np.log(_SMALLEST) - np.log(2.0))
+    return float(sc.logit(0.5 * positive.min())) if len(positive) else float(sc.logit(0.25))
+
+
+INPUTS: dict[str, type[Reader]] = {"score": ScoreReader, "probability": ProbabilityReader}
+
+
+def checked_labels(y: ArrayLike | None) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The sorted classes, of which there must be two or more, and the position of every label among them."""
+    if y is None:
+        raise ValueError("a calibrator requires y to be passed, but the target y is None.")
+    labels = column_or_1d(y, warn=True)
+    if len(labels) == 0:
+        raise ValueError("y is empty; at least one row of either class is needed.")
+    classes = _distinct(labels)
+    check_array(classes, ensure_2d=False, dtype=None, input_name="y")
+    check_classification_targets(classes if len(classes) == 2 else labels)  # the latter takes long
+    if len(classes) < 2:
+        raise ValueError(f"y holds one class only, {classes.tolist()[0]!r}; at least 2 classes are needed.")
+    if len(classes) == 2:
+        return classes, (labels == classes[1]).view(np.int8)
+    return classes, np.searchsorted(classes, labels).astype(np.intp)
+
+
+def _distinct(labels: NDArray[Any]) -> NDArray[Any]:
+    """np.unique, much faster for two numbers."""
+    if labels.dtype.kind in "biuf":
+        ends = np.array([labels.min(), labels.max()])
+        if np.all((labels == ends[0]) | (labels == ends[1])):
+            return ends if ends[0] != ends[1] else ends[:1]
+    return np.unique(labels)
+
+
+def checked_values(scores: ArrayLike, n_classes: int) -> Array:
+    """Scores or probabilities as numbers of the right shape: (n,) for two classes, (n, K) for K > 2."""
+    values = as_float(scores, "scores")
+    if n_classes == 2:
+        if values.ndim == 2 and values.shape[1] == 1:
+            return values[:, 0]
+        if values.ndim == 2 and values.shape[1] == 2:
+            raise ValueError(
+                f"scores has shape {values.shape}, but two classes need one score a row: pass the column of the second "
+                "class for probabilities, the difference second - first for logits."
+            )
+        if values.ndim != 1:
+            raise ValueError(f"scores must have shape (n,) or (n, 1) for two classes, got {values.shape}.")
+        return values
+    if values.ndim != 2 or values.shape[1] != n_classes:
+        raise ValueError(
+            f"scores must have shape (n, {n_classes}), one column for each of the {n_classes} sorted classes, "
+            f"got {values.shape}."
+        )
+    return values
+
+
+def checked_sample(
+    values: Array, codes: NDArray[Any], sample_weight: ArrayLike | None, classes: NDArray[Any]
+) -> tuple[Array, NDArray[Any], Array | None]:
+    """Values, codes and weights of the rows that count: lengths agree, no class is without weight."""
+    if len(values) != len(codes):
+        raise ValueError(f"scores has {len(values)} rows, y has {len(codes)}: inconsistent numbers of samples.")
+    weight = checked_weight(sample_weight, len(codes))
+    if weight is None:
+        return values, codes, None
+    if not weight.any():
+        raise ValueError("sample_weight is zero for every row; at least one must be positive.")
+    share = np.bincount(codes, weight, len(classes))
+    if (share == 0.0).any():
+        empty = classes[share == 0.0].tolist()[0]
+        raise ValueError(f"every row of class {empty!r} has weight 0; drop these rows or weight them.")
+    if weight.all():
+        return values, codes, weight
+    rows = weight > 0.0
+    return values[rows], codes[rows], weight[rows]
+
+
+def class_log_odds(scores: Array) -> Array:
+    """The log-odds l_k - ln Σ_{j≠k} exp l_j of every class, or those of the second of two, one column each."""
+    if scores.ndim == 1:
+        return scores[:, None]
+    with np.errstate(over="ignore", divide="ignore"):
+        log_p = np.maximum(sc.log_softmax(scores, axis=1), -_LARGEST)
+        log_odds = log_p - np.log1p(-np.exp(log_p))
+    # The largest p may be 1 up to rounding: there the others are added up.
+    rows, top = np.arange(len(scores)), scores.argmax(axis=1)
+    largest = log_p[rows, top]
+    log_p[rows, top] = -np.inf
+    log_odds[rows, top] = largest - sc.logsumexp(log_p, axis=1)
+    return np.asarray(log_odds)

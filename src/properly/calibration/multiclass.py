@@ -1,0 +1,180 @@
+"""Three senses in which probabilities of more than two classes can be calibrated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, Self
+
+import numpy as np
+from scipy import special as sc
+
+from properly.calibration.base import BinaryCalibrator, Calibrator
+from properly.calibration.inputs import Sample, class_log_odds
+from properly.calibration.methods import calibrator_of
+from properly.options import choose
+from properly.probabilities import Array
+
+_TIE_BREAKER = 1e-9  # by which the most probable class stays ahead in log-probability
+_FARTHEST = 1e300
+_MAX_ITER = 100
+
+
+class Target(Protocol):
+    """What is calibrated: learned from logits (n, K) and codes, it gives log-probabilities up to a constant a row."""
+
+    @classmethod
+    def fitted(cls, calibrator: Calibrator, sample: Sample) -> Self: ...
+
+    def log_scores(self, logits: Array) -> Array: ...
+
+
+@dataclass(frozen=True)
+class Confidence:
+    """The probability that the most probable class is right; its log-odds are constant if all rows agree."""
+
+    calibrator: Calibrator | None
+    constant: float = 0.0
+
+    @classmethod
+    def fitted(cls, calibrator: Calibrator, sample: Sample) -> Self:
+        rows, top = np.arange(len(sample.codes)), sample.scores.argmax(axis=1)
+        right = sample.codes == top
+        if right.all() or not right.any():
+            total = float(len(right) if sample.weight is None else sample.weight.sum())
+            return cls(None, np.log1p(total) * (1.0 if right.all() else -1.0))
+        return cls(calibrator.fit(class_log_odds(sample.scores)[rows, top], right, sample.weight))
+
+    def log_scores(self, logits: Array) -> Array:
+        top = logits.argmax(axis=1)
+        other = np.arange(logits.shape[1]) != top[:, None]
+        before = class_log_odds(logits)[~other]
+        after = np.full(len(logits), self.constant) if self.calibrator is None else self.calibrator._log_scores(before)
+        with np.errstate(over="ignore"):
+            gaps = np.minimum(logits.max(axis=1, keepdims=True) - logits, _FARTHEST)[other].reshape(len(logits), -1)
+        # The top class has 0, the others the logarithms of their odds against it.
+        raised = -gaps - sc.logsumexp(-gaps, axis=1, keepdims=True) - after[:, None]
+        lowered = -_slope(gaps, after)[:, None] * gaps - _TIE_BREAKER
+        result = np.zeros_like(logits)
+        result[other] = np.where((after < before)[:, None], lowered, raised).ravel()
+        return result
+
+
+def _slope(gaps: Array, log_odds: Array) -> Array:
+    """The slope t in [0, 1] that gives a class these log-odds against others, whose logits are lower by `gaps`.
+
+    That is ln Σ_j exp(-t gap_j) = -log-odds: convex and falling in t, so that Newton's method climbs from 0 to the
+    solution. 0 if the log-odds are too low for any t, 1 if they are too high.
+    """
+    t = np.zeros(len(gaps))
+    for _ in range(_MAX_ITER):
+        total = sc.logsumexp(-t[:, None] * gaps, axis=1)
+        falling = np.sum(np.exp(-t[:, None] * gaps - total[:, None]) * gaps, axis=1)
+        step = np.divide(np.maximum(total + log_odds, 0.0), falling, out=np.zeros_like(t), where=falling > 0.0)
+        longer = np.minimum(t + step, 1.0)
+        if np.all(longer - t <= 1e-12 * longer):
+            break
+        t = longer
+    return t
+
+
+@dataclass(frozen=True)
+class Classwise:
+    """The probability of each class, against all others together."""
+
+    calibrators: list[Calibrator]
+
+    @classmethod
+    def fitted(cls, calibrator: Calibrator, sample: Sample) -> Self:
+        return cls(
+            [calibrator_of(calibrator).fit(part.score, part.positive, part.weight) for part in sample.against_rest()]
+        )
+
+    def log_scores(self, logits: Array) -> Array:
+        columns = zip(self.calibrators, class_log_odds(logits).T, strict=True)
+        return np.asarray(sc.log_expit(np.column_stack([each._log_scores(score) for each, score in columns])))
+
+
+@dataclass(frozen=True)
+class Full:
+    """All probabilities together."""
+
+    calibrator: Calibrator
+
+    @classmethod
+    def fitted(cls, calibrator: Calibrator, sample: Sample) -> Self:
+        if sample.scores.ndim > 1 and isinstance(calibrator, BinaryCalibrator):
+            raise ValueError(
+                f"target='full' needs a method for all classes together, such as 'auto', 'temperature', "
+                f"'structured_matrix' or 'dirichlet', got {type(calibrator).__name__}, which treats one class at a "
+                "time; use another method, or target='classwise'."
+            )
+        return cls(calibrator.fit(sample.scores, sample.codes, sample.weight))
+
+    def log_scores(self, logits: Array) -> Array:
+        return self.calibrator._log_scores(logits)
+
+
+TARGETS: dict[str, type[Target]] = {"confidence": Confidence, "classwise": Classwise, "full": Full}
+
+
+class MulticlassCalibration(Calibrator):
+    """Calibrates the probability of the top class only, that of every class by itself, or all of them together.
+
+    With p the vector of probabilities that a model gives to K > 2 classes, it may be calibrated in three senses, each
+    stronger than the one before:
+
+    - ``"confidence"``: P(the most probable class is right | its probability is c) = c. The method is applied to the
+      log-odds of the most probable class, as a problem of two classes: right or wrong. Where its probability rises, the
+      others shrink in proportion. Where it falls, the logits of the row are divided by the temperature that lowers it
+      so far, so that no other class overtakes; 1/K is the lowest value. The most probable class thus stays the same. If
+      it was right in every row calibrated with, its probability is (N + 1)/(N + 2), with N the weight of the rows,
+      and 1/K if it never was.
+    - ``"classwise"``: P(class k | p_k = c) = c for every k. The method is applied to each class against all others, and
+      the probabilities are divided by their sum, which disturbs them again in part. This is what calibrators for two
+      classes do with more.
+    - ``"full"``: P(class k | p) = p_k for every k and the whole vector p. It takes a method that sees all classes
+      together: "auto", "temperature", "ensemble_temperature", "vector", "matrix", "structured_matrix", "dirichlet".
+
+    More is asked of the data from sense to sense: K - 1 dimensions cannot be explored as one can. For two classes the
+    three senses are one, and the method is used as it is.
+
+    Parameters
+    ----------
+    method : str or `Calibrator`, default "auto"
+        A key of `properly.calibration.methods.METHODS`, or an unfitted calibrator; its `input` does not matter.
+    target : {"confidence", "classwise", "full"}, default "full"
+    input : {"score", "probability"}, default "score"
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    map_ : `Confidence`, `Classwise` or `Full`
+        It holds the fitted calibrator, or one per class.
+
+    References
+    ----------
+    Guo, Pleiss, Sun & Weinberger (2017), On calibration of modern neural networks, ICML.
+    Kull et al. (2019), Beyond temperature scaling: obtaining well-calibrated multiclass probabilities with Dirichlet
+    calibration, NeurIPS.
+
+    Examples
+    --------
+    >>> p = [[0.9, 0.08, 0.02], [0.1, 0.9, 0.0], [0.2, 0.0, 0.8], [0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.3, 0.1, 0.6]]
+    >>> model = MulticlassCalibration("platt", "confidence", input="probability").fit(p, ["a", "b", "c", "b", "b", "a"])
+    >>> model.predict_proba([[0.7, 0.2, 0.1]]).round(3)
+    array([[0.428, 0.311, 0.261]])
+    """
+
+    map_: Target
+
+    def __init__(self, method: str | Calibrator = "auto", target: str = "full", *, input: str = "score") -> None:
+        self.method = method
+        self.target = target
+        self.input = input
+
+    def _fit(self, sample: Sample) -> None:
+        target = choose(self.target, TARGETS, "target")
+        self.map_ = (Full if sample.scores.ndim == 1 else target).fitted(calibrator_of(self.method), sample)
+
+    def _log_scores(self, scores: Array) -> Array:
+        return self.map_.log_scores(scores)

@@ -1,0 +1,146 @@
+"""Temperature scaling: one number for all classes."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special as sc
+
+from properly.calibration.base import Calibrator
+from properly.calibration.inputs import Sample
+from properly.probabilities import Array
+
+_MAX_ITER = 200
+_FARTHEST, _LARGEST = 1e100, float(np.finfo(np.float64).max)
+
+
+class TemperatureScaling(Calibrator):
+    """All logits are divided by one temperature T > 0: p = softmax(logits/T), for two classes ln(p/q) = s/T.
+
+    T > 1 cools an overconfident model down, T < 1 sharpens a timid one; the ranking of the classes stays. T has maximum
+    likelihood, which is a convex problem in the slope 1/T. Two cases have no finite answer of their own. If the logits
+    are no better than none at all, the slope is 0 and all classes are equally probable. If every row's own class has
+    the highest logit, the likelihood would grow with the slope for ever; each label then counts as another class with
+    a total probability of 1/(N + 2), spread evenly, N being the weight of its class.
+
+    Parameters
+    ----------
+    input : {"score", "probability"}, default "score"
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    slope_ : float
+        1/T.
+    temperature_ : float
+        T; infinite if the slope is 0.
+
+    References
+    ----------
+    Guo, Pleiss, Sun & Weinberger (2017), On calibration of modern neural networks, ICML.
+
+    Examples
+    --------
+    >>> model = TemperatureScaling().fit([-6.0, -4.0, 2.0, -2.0, 3.0, 5.0], [0, 0, 0, 1, 1, 1])
+    >>> round(model.temperature_, 3)
+    2.676
+    """
+
+    slope_: float
+
+    def __init__(self, *, input: str = "score") -> None:
+        self.input = input
+
+    @property
+    def temperature_(self) -> float:
+        return 1.0 / self.slope_ if self.slope_ > 0.0 else np.inf
+
+    def _fit(self, sample: Sample) -> None:
+        self.slope_ = best_slope(sample)
+
+    def _log_scores(self, scores: Array) -> Array:
+        return bounded(scores if scores.ndim == 1 else _centred(scores), self.slope_)
+
+
+def bounded(logits: Array, slope: float = 1.0) -> Array:
+    """Logits times a slope; beyond ±1e100 they count as that, so that what is done to them cannot overflow."""
+    with np.errstate(over="ignore"):
+        return np.clip(slope * logits, -_FARTHEST, _FARTHEST)
+
+
+def best_slope(sample: Sample) -> float:
+    """The slope 1/T that minimises the log loss, between 0 and ∞."""
+    unit = float(np.abs(sample.scores).max())
+    if unit == 0.0:
+        return 0.0
+    logits = sample.scores / unit if sample.scores.ndim == 1 else _centred(sample.scores / unit)
+    problem = _Slope(logits, sample.codes, sample.weight)
+    own = problem.own_score(_noise(sample) if problem.separated else None)
+    if problem.sums(0.0)[0] >= own:
+        return 0.0
+    slope, low, high = 1.0 / float(np.std(logits) or 1.0), 0.0, np.inf
+    for _ in range(_MAX_ITER):
+        expected, curvature = problem.sums(slope)
+        low, high = (slope, high) if expected < own else (low, slope)
+        with np.errstate(all="ignore"):
+            newton = slope + np.divide(own - expected, curvature)
+        if not low < newton < high:  # doubling, or halving the bracket
+            newton = 2.0 * slope if np.isinf(high) else 0.5 * (low + high)
+        newton = min(newton, 4.0 * slope)
+        if abs(newton - slope) <= 1e-13 * slope:
+            break
+        slope = newton
+    return float(slope / unit)
+
+
+def _noise(sample: Sample) -> Array:
+    """The probability that a label of each class is wrong."""
+    return 1.0 / (np.bincount(sample.codes, sample.weight).astype(np.float64) + 2.0)
+
+
+def _centred(logits: Array) -> Array:
+    """Only differences within a row matter; with the largest at 0 nothing overflows."""
+    with np.errstate(over="ignore"):
+        return np.maximum(logits - logits.max(axis=1, keepdims=True), -_LARGEST)
+
+
+class _Slope(NamedTuple):
+    """The log loss Σ weight (ln Σ_k exp(slope l_k) - slope l_y): convex in the slope, increasing derivative."""
+
+    logits: Array  # (n,) for two classes, where those of the first are 0
+    codes: NDArray[Any]
+    weight: Array | None
+
+    @property
+    def separated(self) -> bool:
+        """Whether every row's own class has the highest logit."""
+        if self.logits.ndim == 1:
+            return bool(np.all(np.where(self.codes == 1, self.logits >= 0.0, self.logits <= 0.0)))
+        return bool(np.all(self.logits[np.arange(len(self.codes)), self.codes] == 0.0))
+
+    def own_score(self, noise: Array | None) -> float:
+        """Σ weight l_y, or its average over the label and the others."""
+        if self.logits.ndim == 1:
+            wrong = np.zeros(2) if noise is None else noise
+            return self._total(np.array([wrong[0], 1.0 - wrong[1]])[self.codes] * self.logits)
+        own = self.logits[np.arange(len(self.codes)), self.codes]
+        if noise is None:
+            return self._total(own)
+        others = (self.logits.sum(axis=1) - own) / (self.logits.shape[1] - 1)
+        return self._total(own + noise[self.codes] * (others - own))
+
+    def sums(self, slope: float) -> tuple[float, float]:
+        """Σ weight · expected logit, and its derivative, Σ weight · variance of the logit."""
+        if self.logits.ndim == 1:
+            p = sc.expit(slope * self.logits)
+            first = p * self.logits
+            return self._total(first), self._total((1.0 - p) * first * self.logits)
+        p = np.exp(slope * self.logits)
+        p /= p.sum(axis=1, keepdims=True)
+        mean = np.einsum("ik,ik->i", p, self.logits)
+        return self._total(mean), self._total(np.einsum("ik,ik,ik->i", p, self.logits, self.logits) - mean**2)
+
+    def _total(self, x: Array) -> float:
+        return float(x.sum() if self.weight is None else self.weight @ x)

@@ -1,0 +1,283 @@
+"""AutoCalibration: how it weighs its maps, and what it must not do."""
+
+import time
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import integrate, stats
+from scipy import special as sc
+from sklearn.base import clone
+from sklearn.metrics import log_loss
+
+from properly.calibration import AutoCalibration, IsotonicCalibration, PlattScaling, TemperatureScaling
+from properly.calibration.candidates import for_many_classes, for_two_classes
+from properly.calibration.evidence import Labels, apply, fit_with_prior, log_softmax
+
+
+def two_classes(n, seed=0, log_odds=lambda s: s, scale=2.0, shift=-0.5):
+    random = np.random.default_rng(seed)
+    score = scale * random.normal(size=n) + shift
+    return score, (random.random(n) < sc.expit(log_odds(score))).astype(int)
+
+
+def three_classes(n, seed=0, stretch=1.0):
+    random = np.random.default_rng(seed)
+    logits = 1.5 * random.normal(size=(n, 3))
+    p = sc.softmax(logits, axis=1)
+    y = (random.random(n)[:, None] > np.cumsum(p, axis=1)).sum(axis=1)
+    return stretch * logits, y
+
+
+# --- evidence ------------------------------------------------------------------------
+
+
+def test_evidence_agrees_with_numerical_integration():
+    score, y = two_classes(60)
+    labels = Labels(y, np.linspace(0.5, 2.0, 60))
+    features, offset = [np.empty((60, 0)), score[:, None]], np.zeros((60, 2))
+    fitted = fit_with_prior(features, offset, labels, np.array([[0.25]]), np.zeros(1))
+
+    def log_posterior(slope):
+        log_p = log_softmax(apply(features, np.array([slope]), offset))
+        return labels.log_likelihood(log_p) + stats.norm.logpdf(slope, scale=2.0)
+
+    top = log_posterior(fitted.coef[0])
+    area = integrate.quad(lambda slope: np.exp(log_posterior(slope) - top), -1.0, 3.0, points=[fitted.coef[0]])[0]
+    assert fitted.log_evidence == pytest.approx(top + np.log(area), abs=0.03)  # Laplace's is an approximation
+    around = [log_posterior(fitted.coef[0] + step) for step in (-1e-3, 1e-3)]
+    assert max(around) < top
+
+
+def test_the_mode_and_the_curvature_of_three_classes():
+    logits, y = three_classes(80)
+    random = np.random.default_rng(1)
+    features = [random.normal(size=(80, width)) for width in (2, 1, 3)]
+    root = random.normal(size=(6, 6))
+    precision = root @ root.T + np.eye(6)
+    labels = Labels(y, random.integers(1, 4, 80).astype(float))
+    fitted = fit_with_prior(features, logits, labels, precision, np.ones(6))
+
+    def objective(coef):
+        return labels.log_likelihood(log_softmax(apply(features, coef, logits))) - 0.5 * coef @ precision @ coef
+
+    step = 1e-4 * np.eye(6)
+    gradient = [(objective(fitted.coef + e) - objective(fitted.coef - e)) / 2e-4 for e in step]
+    assert_allclose(gradient, 0.0, atol=2e-2)
+    at = objective(fitted.coef)
+    hessian = np.array(
+        [
+            [
+                (objective(fitted.coef + d + e) - objective(fitted.coef + d) - objective(fitted.coef + e) + at) / -1e-8
+                for d in step
+            ]
+            for e in step
+        ]
+    )
+    volume = 0.5 * (np.linalg.slogdet(precision)[1] - np.linalg.slogdet(hessian)[1])
+    assert fitted.log_evidence == pytest.approx(at + volume, abs=1e-3)
+
+
+def test_the_prior_of_slopes_is_shared_plus_own():
+    logits, y = three_classes(50)
+    candidate = next(each for each in for_many_classes(logits, Labels(y, np.ones(50))) if each.name == "free own 0.3")
+    covariance = np.linalg.inv(candidate.precision).reshape(3, 3, 3, 3)  # class, feature, class, feature
+    assert_allclose(covariance[:, 1, :, 1], 25.0 + 0.09 * np.eye(3), rtol=1e-6)
+    assert_allclose(covariance[:, 2, :, 2], 1.0 + 0.09 * np.eye(3), rtol=1e-6)
+    assert_allclose(covariance[:, 0, :, 0], 0.09 * np.eye(3), atol=1e-9)
+    assert_allclose(covariance[:, 0, :, 1], 0.0, atol=1e-9)
+
+
+def test_bends_have_no_straight_part():
+    score, y = two_classes(300, scale=5.0)
+    logits = np.column_stack([np.zeros(300), score])
+    for candidate in for_two_classes(logits, Labels(y, np.ones(300))):
+        X = candidate.features(logits)[1]
+        if X.shape[1] > 2:
+            assert_allclose(X[:, :2].T @ X[:, 2:] / 300, 0.0, atol=1e-9)
+            assert np.square(X[:, 2:]).mean(axis=0).max() == pytest.approx(1.0)
+
+
+# --- what it decides -----------------------------------------------------------------
+
+
+def test_scores_that_are_right_are_left_nearly_alone():
+    changes, plain = [], []
+    for seed in range(20):
+        score, y = two_classes(200, seed)
+        p = AutoCalibration().fit(score, y).predict_proba(score)[:, 1]
+        changes.append(np.abs(p - sc.expit(score)).mean())
+        plain.append(np.abs(PlattScaling().fit(score, y).predict_proba(score)[:, 1] - sc.expit(score)).mean())
+    assert np.mean(changes) < 0.4 * np.mean(plain)
+
+
+TRUTHS = {
+    "straight": lambda s: 0.4 * s - 1.0,
+    "flattened": lambda s: 2.0 * np.tanh(s),
+    "steep": lambda s: 3.0 * np.tanh(2.0 * s + 2.0),
+    "unrelated": lambda s: np.full_like(s, -1.0),
+}
+
+
+@pytest.mark.parametrize("truth", TRUTHS)
+def test_many_rows_find_the_curve(truth):
+    score, y = two_classes(20_000, log_odds=TRUTHS[truth], scale=4.0)
+    model = AutoCalibration().fit(score, y)
+    new, _ = two_classes(5_000, 1, scale=4.0)
+    eta = sc.expit(TRUTHS[truth](new))
+    p = model.predict_proba(new)[:, 1]
+    regret = sc.rel_entr(eta, p) + sc.rel_entr(1.0 - eta, 1.0 - p)
+    assert regret.mean() < 0.003
+    assert model.weights_["identity"] < 1e-6
+
+
+@pytest.mark.parametrize("n", [60, 300, 2000])
+def test_it_beats_or_ties_fixed_methods_on_average(n):
+    others = {"identity": 0.0, "platt": 0.0, "temperature": 0.0, "isotonic": 0.0}
+    ours = 0.0
+    for seed, truth in enumerate([lambda s: s, *TRUTHS.values()] * 3):
+        score, y = two_classes(n, seed, truth)
+        new, labels = two_classes(4_000, 100 + seed, truth)
+        ours += log_loss(labels, AutoCalibration().fit(score, y).predict_proba(new))
+        others["identity"] += log_loss(labels, sc.expit(new))
+        for name, model in (
+            ("platt", PlattScaling()),
+            ("temperature", TemperatureScaling()),
+            ("isotonic", IsotonicCalibration()),
+        ):
+            p = np.clip(model.fit(score, y).predict_proba(new), 1e-15, 1.0)
+            others[name] += log_loss(labels, p / p.sum(axis=1, keepdims=True))
+    assert ours <= min(others.values()) + 0.03  # over 15 tasks
+
+
+def test_attributes_tell_how_it_decided():
+    score, y = two_classes(500, log_odds=lambda s: 0.3 * s)
+    model = AutoCalibration().fit(score, y)
+    assert sum(model.weights_.values()) == pytest.approx(1.0)
+    assert model.weights_.keys() == model.scores_.keys()
+    assert model.best_ == max(model.weights_, key=model.weights_.__getitem__)
+    assert model.scores_["identity"] == pytest.approx(-500 * log_loss(y, sc.expit(score)))
+    # Half of the belief is the identity's, the rest is shared by both kinds of maps.
+    for kind in ("near", "free"):
+        names = [name for name in model.weights_ if name.startswith(kind)]
+        for name in names:
+            ratio = np.log(model.weights_[name]) - np.log(model.weights_["identity"])
+            expected = model.scores_[name] - model.scores_["identity"] - np.log(2.0 * len(names))
+            assert ratio == pytest.approx(expected, abs=1e-6)
+
+
+def test_three_classes_are_sharpened_and_left_alone_where_right():
+    logits, y = three_classes(1500)
+    assert AutoCalibration().fit(logits, y).weights_["identity"] > 0.5
+    stretched, _ = three_classes(1500, stretch=3.0)
+    model = AutoCalibration().fit(stretched, y)
+    assert model.weights_["identity"] < 1e-6
+    assert np.abs(model.predict_proba(stretched) - sc.softmax(logits, axis=1)).mean() < 0.03
+
+
+def test_classes_that_help_each_other():
+    random = np.random.default_rng(0)
+    logits = random.normal(size=(3000, 3))
+    truth = sc.softmax(logits @ np.array([[1.0, 0.8, -0.8], [0.0, 1.0, 0.0], [0.0, -0.8, 1.8]]), axis=1)
+    y = (random.random(3000)[:, None] > np.cumsum(truth, axis=1)).sum(axis=1)
+    model = AutoCalibration().fit(logits, y)
+    assert "others" in model.best_
+    assert np.abs(model.predict_proba(logits) - truth).mean() < 0.03
+
+
+# --- what holds whatever the data ----------------------------------------------------
+
+
+@pytest.mark.parametrize("data", [two_classes, three_classes])
+def test_weights_are_repetitions_and_order_is_nothing(data):
+    scores, y = data(120)
+    weight = np.random.default_rng(1).integers(0, 4, 120)
+    p = AutoCalibration().fit(scores, y, weight).predict_proba(scores)
+    again = AutoCalibration().fit(np.repeat(scores, weight, axis=0), np.repeat(y, weight)).predict_proba(scores)
+    assert_allclose(p, again, atol=1e-8)
+    order = np.random.default_rng(2).permutation(120)
+    assert_allclose(
+        AutoCalibration().fit(scores[order], y[order]).predict_proba(scores),
+        AutoCalibration().fit(scores, y).predict_proba(scores),
+        atol=1e-8,
+    )
+
+
+def test_classes_are_treated_alike():
+    score, y = two_classes(150, log_odds=lambda s: np.tanh(s) - 0.5)
+    p = AutoCalibration().fit(score, y).predict_proba(score)
+    assert_allclose(AutoCalibration().fit(-score, 1 - y).predict_proba(-score), p[:, ::-1], atol=1e-7)
+    logits, y = three_classes(150, stretch=2.0)
+    turned = [2, 0, 1]
+    p = AutoCalibration().fit(logits, y).predict_proba(logits)
+    assert_allclose(
+        AutoCalibration().fit(logits[:, turned], np.argsort(turned)[y]).predict_proba(logits[:, turned]),
+        p[:, turned],
+        atol=1e-7,
+    )
+
+
+def test_logits_count_up_to_a_constant_in_every_row():
+    logits, y = three_classes(150, stretch=2.0)
+    shifted = logits + np.linspace(-50.0, 50.0, 150)[:, None]
+    p = AutoCalibration().fit(logits, y).predict_proba(logits)
+    assert_allclose(AutoCalibration().fit(shifted, y).predict_proba(shifted), p, atol=1e-7)
+
+
+def test_probabilities_as_input():
+    score, y = two_classes(150)
+    p = AutoCalibration().fit(score, y).predict_proba(score)
+    model = clone(AutoCalibration(input="probability")).fit(sc.expit(score), y)
+    assert_allclose(model.predict_proba(sc.expit(score)), p, atol=1e-7)
+    certain = np.repeat([0.0, 0.2, 0.8, 1.0], 10)
+    assert np.all(np.isfinite(model.fit(certain, np.arange(40) % 3 == 0).predict_proba([0.0, 1e-300, 1.0])))
+
+
+def test_no_answer_is_quite_certain():
+    score, y = two_classes(400)
+    p = AutoCalibration().fit(score, y).predict_proba([-1e300, 1e300])
+    doubt = 0.01 / 400.01
+    assert p[0, 1] == pytest.approx(doubt * y.mean(), rel=1e-6)
+    assert p[1, 0] == pytest.approx(doubt * (1.0 - y.mean()), rel=1e-6)
+
+
+DEGENERATE = {
+    "all scores equal": (np.ones(40), np.arange(40) % 5 == 0),
+    "all scores zero": (np.zeros(40), np.arange(40) % 5 == 0),
+    "separated": (np.arange(10.0), np.arange(10) > 6),
+    "separated, falling": (-np.arange(10.0), np.arange(10) > 6),
+    "two rows": (np.array([0.0, 1.0]), np.array([0, 1])),
+    "two scores": (np.repeat([-27.6, 27.6], 20), np.arange(40) % 4 == 0),
+    "huge": (np.array([-1e300, -1.0, 0.0, 2.0, 1.0, 1e300, 1e308, -1e308]), np.array([0, 0, 1, 0, 1, 1, 1, 0])),
+    "tiny": (np.array([-1e-300, -1e-301, 0.0, 2e-300, 1e-300, 1e-305]), np.array([0, 0, 1, 0, 1, 1])),
+    "one far away": (np.array([0.0, 1.0, 2.0, 3.0, 4.0, 1e12]), np.array([0, 1, 0, 1, 1, 0])),
+    "huge logits": (np.array([[1e300, 0.0, -1e308], [0.0, 1e308, 5.0], [1.0, 2.0, 3.0], [0.0] * 3]), np.arange(4) % 3),
+    "equal logits": (np.zeros((9, 3)), np.arange(9) % 3),
+}
+
+
+@pytest.mark.parametrize("case", DEGENERATE)
+def test_degenerate_data_have_finite_answers(case):
+    scores, y = DEGENERATE[case]
+    model = AutoCalibration().fit(scores, y)
+    p = model.predict_proba(scores)
+    assert np.all(np.isfinite(p))
+    assert p.sum(axis=1) == pytest.approx(1.0)
+    assert np.all(np.isfinite(list(model.weights_.values())))
+    if scores.ndim == 1:
+        assert np.all(np.isfinite(model.predict_proba([-1.7e308, -1.0, 0.0, 1e-300, 1.7e308])))
+    if case.startswith("separated"):
+        assert np.all(p[~y, 0] > 0.5)
+        assert p.min() > 0.0
+    if case.startswith("all scores"):
+        assert p[:, 1] == pytest.approx(0.2, abs=0.06)
+    if case == "equal logits":
+        assert p == pytest.approx(1.0 / 3.0, abs=1e-6)
+
+
+@pytest.mark.slow
+def test_ten_thousand_rows_take_less_than_a_second():
+    score, y = two_classes(10_000, log_odds=lambda s: np.tanh(s))
+    begin = time.process_time()
+    AutoCalibration().fit(score, y)
+    assert time.process_time() - begin < 1.0
