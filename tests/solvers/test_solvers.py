@@ -188,3 +188,12 @@ class TestLoop:
         monkeypatch.setattr("properly.solvers.newton._accepted", lambda *_: False)
         solution = minimise(problem(Composite(LogLoss())), np.zeros((1, 5)), 1e-9, 10)
         assert solution.status is Status.STALLED
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_curvatures_that_overflowed_are_told_and_survived(bad):
+    matrix = np.diag([2.0, 3.0, 4.0])
+    matrix[0, 1] = matrix[1, 0] = bad
+    factor = Factor(matrix, np.ones(3), 1.0)
+    assert not factor.positive
+    assert np.isfinite(factor.solve(np.ones(3))).all()

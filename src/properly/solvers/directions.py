@@ -93,8 +93,10 @@ class Factor:
         except linalg.LinAlgError:
             pass
         if self.cholesky is None:
-            self.values, self.vectors = linalg.eigh(scaled, check_finite=False)
-            self.positive = self.positive and bool(self.values[0] > -1e-8 * self.values[-1])
+            # Curvatures that overflowed have no eigenvalues; what is left is the direction of steepest descent.
+            found = _eigen(scaled)
+            self.values, self.vectors = found or (np.ones(len(scaled)), np.eye(len(scaled)))
+            self.positive &= found is not None and bool(self.values[0] > -1e-8 * self.values[-1])
 
     def solve(self, x: Array) -> Array:
         scaled = self.scale * x
@@ -105,6 +107,17 @@ class Factor:
         empty = (self.values < floor) & (np.abs(parts) <= self.rounding)
         parts = np.where(empty, 0.0, parts / np.maximum(self.values, floor))
         return np.asarray(self.scale * (self.vectors @ parts))
+
+
+def _eigen(matrix: Array) -> tuple[Array, Array] | None:
+    """Eigenvalues and eigenvectors, if they can be found."""
+    if not np.isfinite(matrix).all():
+        return None
+    try:
+        values, vectors = linalg.eigh(matrix, check_finite=False)
+    except linalg.LinAlgError:
+        return None
+    return values, vectors
 
 
 def solve_updated(factor: Factor, updates: list[tuple[Array, Array]], x: Array) -> Array:
