@@ -1,5 +1,6 @@
 """Data sets to try things on."""
 
+from properly.datasets.real import BENCHMARK_SETS, BenchmarkSet, load_benchmark
 from properly.datasets.synthetic import make_rare_events
 
-__all__ = ["make_rare_events"]
+__all__ = ["BENCHMARK_SETS", "BenchmarkSet", "load_benchmark", "make_rare_events"]
