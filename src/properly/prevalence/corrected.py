@@ -1,0 +1,241 @@
+"""A classifier trained with the wrong class proportions, brought to the right ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special as sc
+from sklearn import get_config
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
+from sklearn.utils import Tags, get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    check_array,
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    has_fit_parameter,
+)
+
+from properly.engines.select import checked_weight
+from properly.links import Logit
+from properly.prevalence.prior import log_prior_ratio
+from properly.prevalence.weighting import TRAIN_PRIORS, TRUE_PRIORS, ClassTotals, prior_rule
+from properly.probabilities import Array, as_float
+
+
+class PriorCorrectedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    """Any classifier, with its probabilities brought from the class proportions it was trained with to the true ones.
+
+    Class weights, `scale_pos_weight` and under-sampling make a model believe that a rare class is common, and its
+    probabilities are far too large. They are not lost: `properly.prevalence.adjust_prior` takes them back. By default
+    this undoes the class weights of the estimator.
+
+    Parameters
+    ----------
+    estimator : classifier with `predict_proba`
+        It may be a pipeline. A classifier that is fitted already comes as
+        ``sklearn.frozen.FrozenEstimator(classifier)``; then give `fit` the labels it was trained with, or both priors
+        as numbers.
+    train_prior : {"from class_weight", "from y"}, float, array or dict, default "from class_weight"
+        The class proportions that the estimator believes in.
+
+        - "from class_weight": the shares of the classes in y times what the estimator's parameters `class_weight`,
+          `scale_pos_weight` and `is_unbalance` make of them. In a pipeline those of the last step, in a search those
+          of the best estimator.
+        - "from y": the shares of the classes in y.
+        - A float is the share of the second of two classes, an array has the shares of all classes in sorted order, a
+          dict has them by label.
+    true_prior : "from y", float, array or dict, default "from y"
+        The class proportions where the probabilities will be used.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    estimator_ : the fitted classifier
+    train_prior_, true_prior_ : arrays of shape (n_classes,)
+    n_features_in_, feature_names_in_ : those of the estimator, if it has them
+
+    Notes
+    -----
+    Shares are weighted by `sample_weight`. ``class_weight="balanced"`` is taken to make the *weights* of the classes
+    equal, as scikit-learn's and this package's linear models do. Trees and boosting count *rows* instead: if classes
+    differ in their mean `sample_weight`, give `train_prior` as numbers there. ``is_unbalance`` of LightGBM counts rows.
+
+    What is undone is what weights do to probabilities that are fitted well. A penalty acts differently in a weighted
+    sample, so that a strongly penalised model corrected is not quite the model without weights. A tree or forest grown
+    until its leaves hold one class only hardly heeds the weights, and its corrected probabilities come out far too
+    small: let leaves keep many rows (`min_samples_leaf`), or calibrate.
+
+    References
+    ----------
+    Elkan (2001), The foundations of cost-sensitive learning, IJCAI; Saerens et al. (2002), Neural Computation 14.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from properly.datasets import make_rare_events
+    >>> X, y, p = make_rare_events(5000, 3, rate=0.03, random_state=0)
+    >>> balanced = LogisticRegression(class_weight="balanced")
+    >>> print(round(balanced.fit(X, y).predict_proba(X)[:, 1].mean(), 2))
+    0.43
+    >>> model = PriorCorrectedClassifier(balanced).fit(X, y)
+    >>> print(round(model.predict_proba(X)[:, 1].mean(), 2))
+    0.03
+    """
+
+    classes_: NDArray[Any]
+    estimator_: Any
+    train_prior_: Array
+    true_prior_: Array
+
+    def __init__(
+        self,
+        estimator: Any,
+        train_prior: str | ArrayLike | Mapping[Any, float] = "from class_weight",
+        true_prior: str | ArrayLike | Mapping[Any, float] = "from y",
+    ) -> None:
+        self.estimator = estimator
+        self.train_prior = train_prior
+        self.true_prior = true_prior
+
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None, **fit_params: Any
+    ) -> Self:
+        """Fit a clone of the estimator and find out both priors.
+
+        Parameters
+        ----------
+        X : what the estimator takes
+        y : array of shape (n,)
+        sample_weight : array of shape (n,), optional
+            Goes to the estimator, in a pipeline to its last step. Weight 2 means the row twice, weight 0 not at all.
+        **fit_params
+            Goes to the estimator's `fit`. If metadata routing is enabled in scikit-learn, weights and these go where
+            they are requested.
+        """
+        if not hasattr(self.estimator, "predict_proba"):
+            raise ValueError(
+                f"estimator must have predict_proba, {type(self.estimator).__name__} has not; "
+                "properly.calibration.CalibratedClassifier gives it probabilities."
+            )
+        labels, classes = self._labels(X, y)
+        train_prior = prior_rule(self.train_prior, TRAIN_PRIORS, classes, "train_prior")
+        true_prior = prior_rule(self.true_prior, TRUE_PRIORS, classes, "true_prior")
+        codes = np.searchsorted(classes, labels)
+        weight = checked_weight(sample_weight, len(codes))
+        rows = np.bincount(codes, minlength=len(classes))
+        totals = ClassTotals(classes, rows, rows if weight is None else np.bincount(codes, weight, len(classes)))
+        self.true_prior_ = true_prior(totals, self.estimator)
+        params = self._routed(sample_weight, fit_params)
+        fitted = clone(self.estimator).fit(X, y, **params)  # a frozen one is neither cloned nor fitted
+        if not np.array_equal(fitted.classes_, classes):
+            raise ValueError(f"the estimator found the classes {fitted.classes_}, y holds {classes.tolist()}.")
+        self.train_prior_ = train_prior(totals, fitted)
+        self.estimator_, self.classes_ = fitted, classes
+        return self
+
+    def _labels(self, X: Any, y: ArrayLike | None) -> tuple[NDArray[Any], NDArray[Any]]:
+        """The labels, and the sorted classes: those of a frozen estimator, or else those of y."""
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        labels = column_or_1d(y, warn=True)
+        check_consistent_length(X, labels)
+        check_array(labels, ensure_2d=False, dtype=None, input_name="y")
+        check_classification_targets(labels)
+        found = classes = np.unique(labels)
+        if isinstance(self.estimator, FrozenEstimator):
+            check_is_fitted(self.estimator)
+            classes = np.asarray(self.estimator.classes_)
+        unknown = np.setdiff1d(found, classes)
+        if len(unknown):
+            raise ValueError(f"y holds {unknown.tolist()[0]!r}, but the estimator knows {classes.tolist()} only.")
+        if len(classes) < 2:
+            raise ValueError(f"y holds one class only, {classes.tolist()[0]!r}; at least 2 classes are needed.")
+        return labels, classes
+
+    def _routed(self, sample_weight: Any, fit_params: dict[str, Any]) -> dict[str, Any]:
+        """What goes to the estimator's `fit`."""
+        if get_config()["enable_metadata_routing"]:
+            return dict(process_routing(self, "fit", sample_weight=sample_weight, **fit_params).estimator.fit)
+        if sample_weight is None or isinstance(self.estimator, FrozenEstimator):
+            return fit_params
+        if has_fit_parameter(self.estimator, "sample_weight"):
+            return {**fit_params, "sample_weight": sample_weight}
+        if isinstance(self.estimator, Pipeline):
+            name, last = self.estimator.steps[-1]
+            if has_fit_parameter(last, "sample_weight"):
+                return {**fit_params, f"{name}__sample_weight": sample_weight}
+        raise ValueError(
+            f"{type(self.estimator).__name__}.fit takes no sample_weight; leave it out, or use another estimator."
+        )
+
+    def _log_scores(self, X: Any) -> Array:
+        """Corrected log-odds (n,) of the second of two classes, or logarithms (n, K), up to a constant a row."""
+        check_is_fitted(self, "estimator_")
+        log_ratio = log_prior_ratio(self.train_prior_, self.true_prior_, len(self.classes_))
+        with np.errstate(divide="ignore"):
+            if hasattr(self.estimator_, "predict_log_proba"):  # it may know what predict_proba rounds to 0
+                log_p = as_float(self.estimator_.predict_log_proba(X), "predict_log_proba")
+            else:
+                log_p = np.log(as_float(self.estimator_.predict_proba(X), "predict_proba"))
+        if len(self.classes_) == 2:
+            return (log_p[:, 1] - log_p[:, 0]) + (log_ratio[1] - log_ratio[0])
+        return log_p + log_ratio
+
+    def decision_function(self, X: Any) -> Array:
+        """The corrected log-odds of the second of two classes, (n,), or the logarithms of the probabilities, (n, K).
+
+        Infinite where the estimator gives a probability of 0 or 1.
+        """
+        scores = self._log_scores(X)
+        return scores if scores.ndim == 1 else np.asarray(sc.log_softmax(scores, axis=1))
+
+    def predict_proba(self, X: Any) -> Array:
+        """Corrected class probabilities of shape (n, K), one column per entry of ``classes_``."""
+        scores = self._log_scores(X)
+        if scores.ndim == 2:
+            return np.asarray(sc.softmax(scores, axis=1))
+        p, q = Logit().inverse_pair(scores)
+        return np.column_stack([q, p])
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """The logarithms of the corrected probabilities, finite also where one is too small for float64."""
+        scores = self._log_scores(X)
+        if scores.ndim == 2:
+            return np.asarray(sc.log_softmax(scores, axis=1))
+        return np.column_stack([sc.log_expit(-scores), sc.log_expit(scores)])
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class that is most probable after the correction."""
+        scores = self._log_scores(X)
+        index = (scores > 0.0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        return np.asarray(self.classes_[index])
+
+    @property
+    def n_features_in_(self) -> int:
+        return int(self.estimator_.n_features_in_)
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        return np.asarray(self.estimator_.feature_names_in_)
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Who may ask for what in `fit`, if metadata routing is enabled in scikit-learn."""
+        return (
+            MetadataRouter(owner=self)
+            .add_self_request(self)
+            .add(estimator=self.estimator, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
+        )
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags = get_tags(self.estimator).input_tags
+        return tags

@@ -1,0 +1,174 @@
+"""The class proportions of unlabelled data, from a classifier's probabilities for it."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_random_state
+
+from properly.options import check_finite, choose
+from properly.prevalence.label_shift import METHODS, SINGULAR, Validation
+from properly.prevalence.prior import as_columns, as_prior
+from properly.probabilities import Array
+
+_WEAK = 1e3  # beyond, small errors of the confusion matrix become large ones of the estimate
+_WIDE = 0.5  # an interval that says little
+
+
+@dataclass(frozen=True)
+class PriorEstimate:
+    """What `estimate_prior` found.
+
+    Attributes
+    ----------
+    classes : array of shape (K,)
+        The labels of the validation data, or 0, 1, …
+    prior : array of shape (K,)
+        The estimated class proportions; they add up to 1.
+    interval : array of shape (K, 2), or None without bootstrap
+        Between which proportions each class lies, at the confidence level asked for.
+    condition : float
+        The condition number of the confusion matrix, 1 for a perfect classifier, infinite for predictions that do not
+        depend on the class: errors of the predictions may become that much larger in the prior.
+    """
+
+    classes: NDArray[Any]
+    prior: Array
+    interval: Array | None
+    condition: float
+
+    def frame(self) -> Any:
+        """A pandas data frame with a row for each class: its estimated share, and the interval's ends."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError("frame() returns a pandas data frame: pip install pandas") from error
+        columns = {"prior": self.prior}
+        if self.interval is not None:
+            columns |= {"low": self.interval[:, 0], "high": self.interval[:, 1]}
+        return pd.DataFrame(columns, index=pd.Index(self.classes, name="class"))
+
+
+def estimate_prior(
+    p: ArrayLike,
+    train_prior: ArrayLike,
+    p_validation: ArrayLike | None = None,
+    y_validation: ArrayLike | None = None,
+    *,
+    method: str = "em",
+    n_bootstrap: int = 200,
+    level: float = 0.95,
+    random_state: Any = None,
+) -> PriorEstimate:
+    """The class proportions of unlabelled target data, from a classifier trained at other proportions.
+
+    It takes *label shift* for granted: the classes look the same in training and target data, only their proportions
+    differ. The mean of p is not the answer: for two classes it lies between the training prior and the
+    true one.
+
+    Parameters
+    ----------
+    p : array of shape (n,), the probability of the second of two classes, or (n, K)
+        The classifier's probabilities for the target rows, at the training prior: not corrected.
+    train_prior : float, the share of the second of two classes, or array of shape (K,)
+        The class proportions that p is for; after class weights or sampling see `prior_after_weighting` and
+        `prior_after_sampling`. It is also the answer if the target rows say nothing.
+    p_validation, y_validation : array like p, array of labels; for "bbse-hard" and "bbse-soft"
+        Probabilities and labels of rows that the classifier was not trained on. They may have any proportions, but
+        all K classes, sorted in the order of p's columns.
+    method : {"em", "bbse-hard", "bbse-soft"}, default "em"
+        - "em": maximum likelihood, Σ_i ln Σ_k π_k p_ik/τ_k, where expectation maximisation ends (Saerens et al. 2002).
+          The most precise if p is calibrated, and biased if it is not. Needs no validation data.
+        - "bbse-hard": solves C π = μ, with C_jk the share of the validation rows of class k that are predicted to be
+          in class j, and μ_j that of the target rows (Lipton et al. 2018). Right for every classifier, calibrated or
+          not, but less precise, and lost if a class is never predicted.
+        - "bbse-soft": the same with mean probabilities instead of shares of predictions.
+
+        Where the solution of the equations is no distribution, the nearest one is taken (in squared distance).
+    n_bootstrap : int, default 200
+        How often target rows, and validation rows within their class, are drawn again for the interval. 0: none.
+    level : float, default 0.95
+        The confidence level of the percentile interval, which covers the truth a little less often where that is close
+        to 0 or 1. The interval is about sampling: not about an assumption that fails, or, for "em", about p that is
+        not calibrated.
+    random_state : int, RandomState or None
+
+    Returns
+    -------
+    PriorEstimate
+        Warnings tell where the data say little. If they say nothing (condition above 1e12: p is the same for all rows,
+        a class is never predicted, two classes look the same) the prior is `train_prior` and the interval [0, 1].
+
+    References
+    ----------
+    Saerens, Latinne & Decaestecker (2002), Adjusting the outputs of a classifier to new a priori probabilities: a
+    simple procedure, Neural Computation 14. Lipton, Wang & Smola (2018), Detecting and correcting for label shift with
+    black box predictors, ICML. Alexandari, Kundaje & Shrikumar (2020), Maximum likelihood with bias-corrected
+    calibration is hard-to-beat at label shift adaptation, ICML.
+
+    Examples
+    --------
+    Trained where 30 % are ill, used where 5 % are:
+
+    >>> import numpy as np
+    >>> from scipy.special import expit, logit
+    >>> random = np.random.default_rng(0)
+    >>> ill = random.random(5000) < 0.05
+    >>> x = random.normal(2.0 * ill)
+    >>> p = expit(2.0 * x - 2.0 + logit(0.3))
+    >>> print(round(p.mean(), 3))
+    0.173
+    >>> result = estimate_prior(p, train_prior=0.3, random_state=0)
+    >>> result.prior
+    array([0.95, 0.05])
+    """
+    columns = as_columns(p, "p")
+    if not len(columns):
+        raise ValueError("p has no rows; at least one is needed.")
+    train = as_prior(train_prior, columns.shape[1], "train_prior")
+    if not isinstance(n_bootstrap, Integral) or n_bootstrap < 0:
+        raise ValueError(f"n_bootstrap must be a whole number, 0 or more, got {n_bootstrap!r}.")
+    check_finite(level, "level")
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"level must lie strictly between 0 and 1, got {level}.")
+    build = choose(method, METHODS, "method")
+    validation = Validation.checked(p_validation, y_validation, columns.shape[1])
+    sample = build(columns, train, validation)
+    classes = np.arange(columns.shape[1]) if validation is None else validation.classes
+    condition = float(np.linalg.cond(sample.confusion))
+    if not condition <= SINGULAR:  # nan as well
+        _warn_that(f"nothing: the condition number is {condition:.3g}. The prior is train_prior", method)
+        interval = np.tile([0.0, 1.0], (len(train), 1)) if n_bootstrap else None
+        return PriorEstimate(classes, train, interval, np.inf)
+    interval = None
+    if n_bootstrap:
+        interval = _percentiles(sample.replicates(int(n_bootstrap), check_random_state(random_state)), float(level))
+        widest = interval[np.argmax(interval[:, 1] - interval[:, 0])]
+    if condition > _WEAK:
+        _warn_that(f"little: the condition number is {condition:.3g}", method)
+    elif interval is not None and widest[1] - widest[0] > _WIDE:
+        _warn_that(f"little: the widest interval is [{widest[0]:.3g}, {widest[1]:.3g}]", method)
+    return PriorEstimate(classes, sample.prior, interval, condition)
+
+
+def _warn_that(how_much: str, method: str) -> None:
+    other = ', use method="bbse-soft"' if method == "bbse-hard" else ""
+    warnings.warn(
+        f"the data say about the class proportions {how_much}. Get more rows{other}, merge classes that look alike, or "
+        "take a classifier that tells them apart better.",
+        UserWarning,
+        stacklevel=3,
+    )
+
+
+def _percentiles(replicates: Array, level: float) -> Array:
+    """The interval of each class; replicates that say nothing count as 0 below and as 1 above."""
+    tail = 0.5 - 0.5 * level
+    low = np.quantile(np.nan_to_num(replicates, nan=0.0), tail, axis=0)
+    high = np.quantile(np.nan_to_num(replicates, nan=1.0), 1.0 - tail, axis=0)
+    return np.column_stack([low, high])

@@ -1,0 +1,213 @@
+"""Class probabilities for other class proportions than those that a model was trained with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from properly.options import choose
+from properly.probabilities import Array, as_float, unwrap
+
+_SUM_TOLERANCE = 1e-6  # a prior that was typed in with six decimals
+_ROW_TOLERANCE = 1e-4  # probabilities in float32, for some hundred classes
+
+
+def adjust_prior(p: ArrayLike, train_prior: ArrayLike, true_prior: ArrayLike) -> Array:
+    """Probabilities for the class proportions `true_prior`, from those of a model trained with `train_prior`.
+
+    With τ the training prior and π the true one,
+
+        p*_k = p_k π_k/τ_k / Σ_j p_j π_j/τ_j,
+
+    which for two classes multiplies the odds by the odds of π over those of τ. It is right if the classes look the
+    same in both places, that is, if only their proportions differ: after sampling or weighting by class, or under
+    label shift.
+
+    Parameters
+    ----------
+    p : array of shape (n,), the probability of the second of two classes, or (n, K), a column for each class
+        In [0, 1]; rows of (n, K) add up to 1 within 1e-4. Give both columns, (n, 2), where p is so close to 1 that
+        1 - p matters: either keeps its own last digits.
+    train_prior, true_prior : float, the share of the second of two classes, or array of shape (K,)
+        Strictly between 0 and 1; arrays add up to 1 within 1e-6 and are divided by their sum.
+
+    Returns
+    -------
+    array of the shape of p
+        Accurate to a few last digits, however small p is. Probabilities of 0 and 1 stay what they are.
+
+    References
+    ----------
+    Elkan (2001), The foundations of cost-sensitive learning, IJCAI; Saerens, Latinne & Decaestecker (2002), Neural
+    Computation 14; King & Zeng (2001), Political Analysis 9, for the same on the intercept of a logistic regression.
+
+    Examples
+    --------
+    A model was trained on as many frauds as honest payments, but one payment in a thousand is a fraud:
+
+    >>> adjust_prior([0.0, 0.5, 0.9, 1.0], train_prior=0.5, true_prior=0.001)
+    array([0.    , 0.001 , 0.0089, 1.    ])
+    >>> adjust_prior([[0.2, 0.3, 0.5]], [1 / 3, 1 / 3, 1 / 3], [0.6, 0.3, 0.1])
+    array([[0.46, 0.35, 0.19]])
+    """
+    p = as_float(p, "p")
+    columns = as_columns(p, "p")
+    n_classes = columns.shape[-1]
+    adjusted = _adjusted(columns, log_prior_ratio(train_prior, true_prior, n_classes))
+    return adjusted if p.ndim == 2 else unwrap(adjusted[:, 1].reshape(p.shape))
+
+
+def prior_after_sampling(prior: ArrayLike, keep: ArrayLike) -> Array:
+    """The class proportions of a sample that keeps the share keep_k of class k: prior_k keep_k, divided by their sum.
+
+    This is the `train_prior` of a model that was trained on such a sample.
+
+    Parameters
+    ----------
+    prior : float, the share of the second of two classes, or array of shape (K,)
+        Before sampling.
+    keep : array of shape (K,)
+        The share of each class that was kept, positive; more than 1 means rows that were repeated. Only ratios matter.
+
+    Returns
+    -------
+    float or array, like `prior`
+
+    Examples
+    --------
+    One row in fifty is positive; every tenth negative was kept, and every positive:
+
+    >>> prior_after_sampling(0.02, [0.1, 1.0])
+    np.float64(0.169)
+    """
+    return _reweighted(prior, keep, "keep")
+
+
+def prior_after_weighting(
+    prior: ArrayLike, class_weight: str | Mapping[Any, float] | ArrayLike, classes: ArrayLike | None = None
+) -> Array:
+    """The class proportions that a model sees when class k has weight_k: prior_k weight_k, divided by their sum.
+
+    This is the `train_prior` of a model that was trained with such weights, as a loss cannot tell a row of weight 2
+    from two rows. A boosting library's ``scale_pos_weight=s`` is the weight ``[1, s]``.
+
+    Parameters
+    ----------
+    prior : float, the share of the second of two classes, or array of shape (K,)
+        The class proportions of the sample.
+    class_weight : "balanced", dict or array of shape (K,)
+        "balanced" makes all classes equally heavy, and so the prior 1/K whatever it was. A dict gives the weight by
+        class, 1 where a class is missing. Weights are positive; only ratios matter.
+    classes : array of shape (K,), optional
+        The labels in the order of `prior`, for a dict; 0, 1, … by default.
+
+    Returns
+    -------
+    float or array, like `prior`
+
+    Examples
+    --------
+    >>> prior_after_weighting(0.02, "balanced")
+    np.float64(0.5)
+    >>> prior_after_weighting(0.02, {1: 10.0})
+    np.float64(0.169)
+    >>> prior_after_weighting([0.5, 0.3, 0.2], {"cat": 2.0}, classes=["cat", "dog", "owl"])
+    array([0.667, 0.2  , 0.133])
+    """
+    share = as_prior(prior, None, "prior")
+    if isinstance(class_weight, str):
+        weight = choose(class_weight, {"balanced": 1.0 / share}, "class_weight")
+    elif isinstance(class_weight, Mapping):
+        labels = np.arange(len(share)) if classes is None else np.asarray(classes)
+        weight = by_class({**dict.fromkeys(labels.tolist(), 1.0), **class_weight}, labels, "class_weight")
+    else:
+        weight = as_float(class_weight, "class_weight")
+    return _reweighted(prior, weight, "class_weight")
+
+
+def as_prior(prior: ArrayLike, n_classes: int | None, name: str) -> Array:
+    """A checked prior as an array with an entry for each class; `n_classes` None means as many as it has."""
+    prior = as_float(prior, name)
+    bad = ~((prior > 0.0) & (prior < 1.0))
+    if bad.any():
+        raise ValueError(
+            f"{name} must lie strictly between 0 and 1, got {prior[bad].flat[0]}; leave out a class that does not "
+            "occur, or give it a small share."
+        )
+    if prior.ndim == 0:
+        if n_classes not in (None, 2):
+            raise ValueError(f"{name} must have an entry for each of {n_classes} classes, got the number {prior}.")
+        return np.array([1.0 - prior, prior])
+    if prior.ndim != 1 or len(prior) < 2:
+        raise ValueError(f"{name} must be a number, or an array of shape (K,) with K > 1, got shape {prior.shape}.")
+    if n_classes not in (None, len(prior)):
+        raise ValueError(f"{name} has {len(prior)} entries, but there are {n_classes} classes.")
+    if abs(prior.sum() - 1.0) > _SUM_TOLERANCE:
+        raise ValueError(
+            f"{name} must add up to 1 within {_SUM_TOLERANCE:g}, but its sum is {prior.sum():.9g}; divide it by that."
+        )
+    return np.asarray(prior / prior.sum())
+
+
+def as_columns(p: ArrayLike, name: str) -> Array:
+    """Checked probabilities of shape (n, K); probabilities of a second class become (n, 2)."""
+    p = as_float(p, name)
+    bad = ~((p >= 0.0) & (p <= 1.0))
+    if bad.any():
+        raise ValueError(
+            f"{name} must lie in [0, 1], got {p[bad].flat[0]}; calibrate scores that are no probabilities."
+        )
+    if p.ndim < 2:
+        return np.column_stack([1.0 - p.ravel(), p.ravel()])
+    if p.ndim > 2 or p.shape[1] < 2:
+        raise ValueError(
+            f"{name} must have shape (n,), the probability of the second of two classes, or (n, K) with a column for "
+            f"each class, got {p.shape}."
+        )
+    total = p.sum(axis=1)
+    off = np.abs(total - 1.0)
+    if off.max(initial=0.0) > _ROW_TOLERANCE:
+        raise ValueError(
+            f"every row of {name} must add up to 1 within {_ROW_TOLERANCE:g}, but the sum of row {off.argmax()} is "
+            f"{total[off.argmax()]:.6g}; divide the rows by their sums."
+        )
+    return p
+
+
+def by_class(values: Mapping[Any, Any], classes: ArrayLike, name: str) -> Array:
+    """The values of a dict in the order of the classes, which must be its keys."""
+    labels: Sequence[Any] = np.asarray(classes).tolist()
+    unknown = [key for key in values if key not in labels]
+    if unknown:
+        raise ValueError(f"{name} names {unknown[0]!r}, which is no class; the classes are {labels}.")
+    missing = [label for label in labels if label not in values]
+    if missing:
+        raise ValueError(f"{name} has no entry for class {missing[0]!r}; name every class.")
+    return as_float([values[label] for label in labels], name)
+
+
+def log_prior_ratio(train_prior: ArrayLike, true_prior: ArrayLike, n_classes: int) -> Array:
+    """ln π_k/τ_k: what is added to the logarithm of every class's probability."""
+    train = as_prior(train_prior, n_classes, "train_prior")
+    return np.log(as_prior(true_prior, n_classes, "true_prior")) - np.log(train)
+
+
+def _adjusted(p: Array, log_ratio: Array) -> Array:
+    # Ratios are taken relative to the largest one of a class that is possible, so that sums stay above 0.
+    largest = np.where(p > 0.0, log_ratio, -np.inf).max(axis=1, keepdims=True, initial=-np.inf)
+    scaled = p * np.exp(np.minimum(log_ratio - largest, 0.0))
+    return np.asarray(scaled / scaled.sum(axis=1, keepdims=True))
+
+
+def _reweighted(prior: ArrayLike, weight: ArrayLike, name: str) -> Array:
+    share, factor = as_prior(prior, None, "prior"), as_float(weight, name)
+    if factor.shape != share.shape:
+        raise ValueError(f"{name} must have an entry for each of {len(share)} classes, got shape {factor.shape}.")
+    if not (np.isfinite(factor).all() and (factor > 0.0).all()):
+        raise ValueError(f"{name} must be positive and finite, got {factor.tolist()}.")
+    share *= factor / factor.max()
+    share /= share.sum()
+    return share[1] if np.ndim(prior) == 0 else share
