@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import optimize
 from scipy import special as sc
+from sklearn.exceptions import ConvergenceWarning
 
 from properly.calibration import (
     DirichletCalibration,
@@ -40,10 +41,13 @@ def objective(features, y, weight, diagonal, off_diagonal, intercept):
 
 
 CASES = {
-    "matrix": (MatrixScaling(), lambda w: (1e-3, 1e-3, 1e-3)),
-    "structured": (StructuredMatrixScaling(2.0), lambda w: (6.0, 12.0, 6.0)),
-    "dirichlet": (DirichletCalibration(0.02, 0.03), lambda w: (1e-3, 2 * w * 0.02 / 6, 2 * w * 0.03 / 3)),
-    "vector": (VectorScaling(), lambda w: (1e-3, 0.0, 1e-3)),
+    "matrix": (MatrixScaling(), lambda w, slope: (1e-3, 1e-3, 1e-3)),
+    "structured": (StructuredMatrixScaling(2.0), lambda w, slope: (6.0, 12.0, 6.0)),
+    "dirichlet": (
+        DirichletCalibration(0.02, 0.03),
+        lambda w, slope: (1e-3, 1e-3 + 2 * w * 0.02 * slope**2 / 6, 1e-3 + 2 * w * 0.03 / 3),
+    ),
+    "vector": (VectorScaling(), lambda w, slope: (1e-3, 0.0, 1e-3)),
 }
 
 
@@ -52,8 +56,8 @@ def test_the_objective_is_minimal(case):
     model, strengths = CASES[case]
     logits, y, weight = data()
     model.fit(logits, y, weight)
-    features = sc.log_softmax(logits, axis=1) if case == "dirichlet" else centred(logits) * model.slope_
-    value = objective(features, y, weight, *strengths(weight.sum()))
+    features = model.slope_ * (sc.log_softmax(logits, axis=1) if case == "dirichlet" else centred(logits))
+    value = objective(features, y, weight, *strengths(weight.sum(), model.slope_))
     start = np.append(np.eye(3).ravel(), np.zeros(3))
     free = np.append(np.eye(3, dtype=bool).ravel() | (case != "vector"), np.ones(3, dtype=bool))
 
@@ -97,5 +101,40 @@ def test_twelve_classes():
 def test_curvature_products_lead_to_the_same_coefficients(monkeypatch):
     logits, y, weight = data()
     whole = MatrixScaling().fit(logits, y, weight).coef_
-    monkeypatch.setattr("properly.calibration.affine._WHOLE_MATRIX", 0)
+    monkeypatch.setattr("properly.calibration.softmax_newton._WHOLE_MATRIX", 0)
     assert MatrixScaling().fit(logits, y, weight).coef_ == pytest.approx(whole, abs=1e-6)
+
+
+@pytest.mark.parametrize("case", ["matrix", "vector", "dirichlet"])
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e4])
+def test_the_gradient_vanishes_for_logits_of_any_unit(case, unit):
+    model, strengths = CASES[case]
+    logits, y, weight = data()
+    model.fit(unit * logits, y, weight)
+    z = sc.log_softmax(unit * logits, axis=1) if case == "dirichlet" else centred(unit * logits)
+    assert model.slope_ == pytest.approx(1.0 / np.sqrt(np.average(np.mean(centred(z) ** 2, axis=1), weights=weight)))
+    z = model.slope_ * z
+    diagonal, off_diagonal, intercept = strengths(weight.sum(), model.slope_)
+    residual = weight[:, None] * (sc.softmax(z @ model.coef_.T + model.intercept_, axis=1) - np.eye(3)[y])
+    eye = np.eye(3, dtype=bool)
+    gradient = residual.T @ z + np.where(eye, diagonal, off_diagonal) * (model.coef_ - eye)
+    assert np.abs(gradient[eye | (case != "vector")]).max() < 1e-6 * weight.sum()
+    assert np.abs(residual.sum(axis=0) + intercept * model.intercept_).max() < 1e-6 * weight.sum()
+
+
+@pytest.mark.parametrize("model", [VectorScaling(), MatrixScaling()], ids=str)
+@pytest.mark.parametrize("unit", [1e-300, 1e-3, 3e3, 1e32, 1e300])
+def test_the_unit_of_the_logits_does_not_matter(model, unit):
+    logits, y, _ = data()
+    p = model.fit(logits, y).predict_proba(logits)
+    assert model.fit(unit * logits, y).predict_proba(unit * logits) == pytest.approx(p, abs=1e-6)
+    scores, two = logits[:, 1] - logits[:, 0], (y > 0).astype(int)
+    p = model.fit(scores, two).predict_proba(scores)
+    assert model.fit(unit * scores, two).predict_proba(unit * scores) == pytest.approx(p, abs=1e-6)
+
+
+def test_a_fit_that_does_not_converge_says_so(monkeypatch):
+    monkeypatch.setattr("properly.calibration.softmax_newton._MAX_ITER", 1)
+    logits, y, _ = data()
+    with pytest.warns(ConvergenceWarning, match="StructuredMatrixScaling"):
+        MatrixScaling().fit(logits, y)

@@ -11,14 +11,15 @@ from scipy import special as sc
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import make_classification, make_multilabel_classification
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import RandomForestClassifier, StackingClassifier, VotingClassifier
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
     KFold,
+    PredefinedSplit,
     RepeatedStratifiedKFold,
     ShuffleSplit,
     StratifiedKFold,
@@ -45,6 +46,7 @@ from properly.calibration import (
     PlattScaling,
     TemperatureScaling,
 )
+from properly.calibration.inputs import ProbabilityReader
 from properly.calibration.methods import METHODS
 
 
@@ -61,13 +63,10 @@ X3, y3 = data(600, 3)
 @parametrize_with_checks(
     [
         CalibratedClassifier(LogisticRegression()),
-        CalibratedClassifier(LogisticRegression(), "isotonic", ensemble=True),
+        # Not steps: these lie at the very scores that are checked, where the last digit of a coefficient decides.
+        CalibratedClassifier(LogisticRegression(), IsotonicCalibration("linear"), ensemble=True),
         CalibratedClassifier(GaussianNB(), "platt", cv=3),
     ],
-    expected_failed_checks=lambda model: {
-        "check_sample_weight_equivalence_on_dense_data": "folds hold rows, and a row of weight 2 lies in one of them",
-        "check_sample_weight_equivalence_on_sparse_data": "folds hold rows, and a row of weight 2 lies in one of them",
-    },
 )
 def test_scikit_learn_accepts(estimator, check):
     check(estimator)
@@ -218,8 +217,9 @@ def test_zeros_and_ones_are_read_as_calibrators_do(estimator, n_classes):
     assert p.min() == 0.0
     model = CalibratedClassifier(FrozenEstimator(fitted), "platt").fit(X[200:], y[200:])
     values = p[:, 1] if n_classes == 2 else p
-    expected = PlattScaling(input="probability").fit(values, y[200:]).predict_proba(values)
-    assert model.predict_proba(X[200:]) == pytest.approx(expected, abs=1e-9 if n_classes == 2 else 0.02)
+    read = ProbabilityReader.learn(values)(values)
+    expected = PlattScaling().fit(read, y[200:]).predict_proba(read)
+    assert model.predict_proba(X[200:]) == pytest.approx(expected, abs=1e-9)
 
 
 def test_zeros_that_calibration_did_not_see_and_nothing_but_zeros():
@@ -262,6 +262,37 @@ def test_weight_zero_is_absence():
     model = CalibratedClassifier(LogisticRegression()).fit(wild, y, sample_weight=weight)
     again = CalibratedClassifier(LogisticRegression()).fit(X[rows], y[rows])
     assert model.predict_proba(X) == pytest.approx(again.predict_proba(X))
+
+
+@pytest.mark.parametrize("ensemble", [False, True])
+@pytest.mark.parametrize("as_list", [False, True])
+def test_row_numbers_of_cv_are_those_of_the_rows_given(ensemble, as_list):
+    fold = np.random.default_rng(0).integers(0, 3, len(y))
+    weight = np.where(np.arange(len(y)) % 3 == 0, 0.0, 1.5)
+    wild = np.where(weight[:, None] > 0.0, X, 1e6)
+    labels = np.where(weight > 0.0, y, 7)  # a class without weight is none
+    cv = (
+        [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(3)] if as_list else PredefinedSplit(fold)
+    )
+    model = CalibratedClassifier(LogisticRegression(), "platt", cv=cv, ensemble=ensemble)
+    model.fit(wild, labels, sample_weight=weight)
+    rows = weight > 0.0
+    again = clone(model).set_params(cv=PredefinedSplit(fold[rows])).fit(X[rows], y[rows], sample_weight=weight[rows])
+    assert model.classes_.tolist() == [0, 1]
+    assert model.predict_proba(X) == pytest.approx(again.predict_proba(X))
+
+
+def test_splits_that_hold_out_no_weight():
+    fold = np.arange(len(y)) % 3
+    weight = np.where(fold == 2, 0.0, 1.0)
+    model = CalibratedClassifier(LogisticRegression(), "platt", cv=PredefinedSplit(fold))
+    rows = fold < 2
+    again = clone(model).set_params(cv=PredefinedSplit(fold[rows])).fit(X[rows], y[rows])
+    assert model.fit(X, y, sample_weight=weight).predict_proba(X) == pytest.approx(again.predict_proba(X))
+    with pytest.raises(ValueError, match=r"split 2 of cv calibrates without class 0; use ensemble=False"):
+        clone(model).set_params(ensemble=True).fit(X, y, sample_weight=weight)
+    with pytest.raises(ValueError, match="cv holds out no row of positive weight"):
+        model.set_params(cv=[(np.flatnonzero(rows), np.flatnonzero(~rows))]).fit(X, y, sample_weight=weight)
 
 
 def test_weight_reaches_the_estimator_and_the_calibrator():
@@ -309,11 +340,12 @@ def test_groups_reach_the_splitter():
     splits = list(GroupKFold(3).split(X, y, groups))
     again = CalibratedClassifier(LogisticRegression(), "platt", cv=splits).fit(X, y)
     assert model.predict_proba(X) == pytest.approx(again.predict_proba(X))
-    weight = (np.arange(len(y)) % 2).astype(float)  # groups are thinned together with the rows
-    rows = weight > 0.0
+    weight = (np.arange(len(y)) % 2).astype(float)  # a splitter sees all rows
     model = clone(model).fit(X, y, sample_weight=weight, groups=groups)
-    again = clone(model).fit(X[rows], y[rows], groups=groups[rows])
+    again = clone(again).fit(X, y, sample_weight=weight)
     assert model.predict_proba(X) == pytest.approx(again.predict_proba(X))
+    with pytest.warns(UserWarning, match="groups parameter is ignored"):  # also with folds by number, which do not
+        CalibratedClassifier(LogisticRegression(), "platt").fit(X, y, sample_weight=weight, groups=groups)
 
 
 def test_metadata_routing():
@@ -326,6 +358,13 @@ def test_metadata_routing():
         deaf.fit(X, y, sample_weight=weight, groups=groups)
         with pytest.raises(TypeError, match="unexpected argument"):
             deaf.fit(X, y, nonsense=weight)
+        for cv in (3, KFold(3)):
+            with pytest.raises(
+                TypeError, match=r"neither cv=.*3.* nor the estimator requests it; use a splitter that does"
+            ):
+                CalibratedClassifier(Remembers(), cv=cv).fit(X, y, groups=groups)
+        asks = CalibratedClassifier(Remembers().set_fit_request(cost="groups"), cv=3).fit(X, y, groups=groups)
+        assert np.array_equal(asks.estimator_.seen[1], groups)
     plain = CalibratedClassifier(Remembers(), "platt", cv=GroupKFold(3))
     expected = plain.fit(X, y, sample_weight=weight, groups=groups, cost=cost)
     assert model.predict_proba(X) == pytest.approx(expected.predict_proba(X))
@@ -436,5 +475,45 @@ def test_errors_name_the_remedy():
         CalibratedClassifier(LogisticRegression(), "sigmoid").fit(X, y)
     with pytest.raises(ValueError, match="requires y"):
         CalibratedClassifier(LogisticRegression()).fit(X)
-    with pytest.raises(ValueError, match="sample_weight has 3 entries"):
+    with pytest.raises(ValueError, match="sample_weight has 3 entries, but there are 400 rows; every row needs one"):
         CalibratedClassifier(LogisticRegression()).fit(X, y, sample_weight=np.ones(3))
+    for value in (np.nan, np.inf):
+        with pytest.raises(ValueError, match=f"sample_weight must be finite, got {value}"):
+            CalibratedClassifier(LogisticRegression()).fit(X, y, sample_weight=np.full(len(y), value))
+
+
+@pytest.mark.parametrize("n_classes", [3, 4])
+def test_scores_of_pairs_of_classes_are_refused(n_classes):
+    X, y = data(300, n_classes)
+    pairs = SVC(decision_function_shape="ovo")
+    searched = GridSearchCV(SVC(), {"decision_function_shape": ["ovo"]}, cv=2)  # seen once it is fitted
+    for model in (pairs, make_pipeline(StandardScaler(), pairs), FrozenEstimator(clone(pairs).fit(X, y)), searched):
+        with pytest.raises(ValueError, match=r'SVC has decision_function_shape="ovo".*use .*="ovr"'):
+            CalibratedClassifier(model, "platt", cv=2).fit(X, y)
+    CalibratedClassifier(pairs, "platt", cv=2).fit(X[y < 2], y[y < 2])  # one pair is as good
+
+
+def test_estimators_without_scores_are_refused_before_they_are_trained():
+    class Untrained(Ridge):
+        def fit(self, X, y):
+            raise RuntimeError("must not be trained")
+
+    class Voters(VotingClassifier):
+        def fit(self, X, y):
+            raise RuntimeError("must not be trained")
+
+    voters = [("a", LogisticRegression()), ("b", GaussianNB())]
+    for model in (Untrained(), make_pipeline(StandardScaler(), Untrained()), Voters(voters, voting="hard")):
+        with pytest.raises(ValueError, match=r'has neither decision_function nor predict_proba.*voting="soft"'):
+            CalibratedClassifier(model).fit(X, y)
+    for model in (VotingClassifier(voters, voting="soft"), StackingClassifier(voters, cv=2)):
+        assert CalibratedClassifier(model, "platt", cv=2).fit(X, y).score(X, y) > 0.7
+    with pytest.raises(ValueError, match="StackingClassifier has neither"):  # known only then
+        CalibratedClassifier(StackingClassifier(voters, RidgeLabels(), cv=2), cv=2).fit(X, y)
+
+
+class RidgeLabels(ClassifierMixin, Ridge):
+    """Labels and no scores."""
+
+    def predict(self, X):
+        return (super().predict(X) > 0.5).astype(int)

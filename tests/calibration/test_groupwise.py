@@ -6,8 +6,14 @@ from scipy import optimize
 from scipy import special as sc
 from sklearn.base import clone
 
-from properly.calibration import GroupwiseCalibration, IsotonicCalibration, PlattScaling, TemperatureScaling
-from properly.calibration.groupwise import SPREADS
+from properly.calibration import (
+    GroupwiseCalibration,
+    IsotonicCalibration,
+    PlattScaling,
+    TemperatureScaling,
+    group_lines,
+)
+from properly.calibration.group_lines import SPREADS
 
 
 def grouped(sizes, intercept, slope, seed=0):
@@ -147,6 +153,43 @@ def test_three_classes():
     assert np.array_equal(model.predict(logits, groups), model.predict_proba(logits, groups).argmax(axis=1))
 
 
+def test_classes_too_improbable_for_float64_are_still_compared():
+    rng = np.random.default_rng(4)
+    logits = rng.normal(size=(600, 3)) * rng.choice([0.3, 1.0, 3.0])
+    groups = rng.integers(0, 3, 600)
+    shapes = np.array([[1.0, 1.0, 1.0], [-2.0, -2.0, -2.0], [-3.0, 3.0, 1.0]])
+    noise = np.array([0.5, 1.0, 1.0])[:, None, None] * rng.gumbel(size=(3, 600, 3))
+    y = (shapes[groups] * logits + noise[groups, np.arange(600)]).argmax(axis=1)
+    model = GroupwiseCalibration("platt").fit(logits, y, groups)
+    far = rng.normal(size=(300, 3)) * 10.0 ** rng.uniform(0.0, 300.0, (300, 1))
+    far[0] = [1666.0, 678.0, -454.0]
+    p = model.predict_proba(far, np.arange(2, 302) % 3)
+    assert np.all(np.isfinite(p))
+    assert p.sum(axis=1) == pytest.approx(1.0)
+    # By hand: the lines added to the pooled log-odds, and the largest of the three taken out.
+    log_p = model.pooled_.predict_log_proba(far[:1])[0]
+    pooled = [log_p[k] - sc.logsumexp(np.delete(log_p, k)) for k in range(3)]
+    each = [line.log_odds(np.array([v]), np.array([2]))[0] for line, v in zip(model.lines_, pooled, strict=True)]
+    assert max(each) < -750.0
+    assert p[0] == pytest.approx(np.exp(each - max(each)) / np.exp(each - max(each)).sum())
+
+
+def test_no_step_makes_a_line_less_probable(monkeypatch):
+    """Newton's full step overshoots from here; without a chance to halve it there is none."""
+    rows = group_lines.GroupRows(np.zeros(200), np.arange(200) < 100, np.full(200, 50.0), np.repeat([0, 1], 100))
+    problem = group_lines._Problem(rows, np.zeros(200), 2)
+    spread, start = (3.2, 0.0), np.array([[-12.0, 0.5], [0.0, 0.0]])
+    scale = np.array(spread)[:, None]
+    before = problem._log_posterior(np.array([start[0] / 3.2, start[1]]), scale)
+    best = problem.solve(spread, start).coef
+    monkeypatch.setattr(group_lines, "_MAX_HALVINGS", 1)
+    found = problem.solve(spread, start).coef
+    after = problem._log_posterior(np.array([found[0] / 3.2, found[1]]), scale)
+    assert np.all(after >= before)
+    assert found[0, 0] == start[0, 0]
+    assert np.all(best[0] != start[0])
+
+
 def test_alike_groups_keep_the_pooled_map_exactly():
     scores, y, groups, _ = grouped([100, 100, 100], [0.0] * 3, [1.0] * 3, seed=1)
     model = GroupwiseCalibration("platt").fit(scores, y, groups)
@@ -161,8 +204,12 @@ def test_new_groups_have_the_pooled_map():
     model = GroupwiseCalibration().fit(scores, y, names)
     assert model.groups_.tolist() == ["north", "south"]
     pooled = model.pooled_.predict_proba(scores)
-    assert model.predict_proba(scores, np.full(600, "west")) == pytest.approx(pooled)
-    assert model.predict_proba(scores, np.zeros(600)) == pytest.approx(pooled)  # of another type, too
+    with pytest.warns(UserWarning, match=r"none of the groups was seen in fit: got 'west'.* fit had 'north'"):
+        assert model.predict_proba(scores, np.full(600, "west")) == pytest.approx(pooled)
+    with pytest.warns(UserWarning, match=r"got 0\.0 and the like"):  # of another type, too
+        assert model.predict_proba(scores, np.zeros(600)) == pytest.approx(pooled)
+    one_known = np.append("north", np.full(599, "west"))
+    assert model.predict_proba(scores, one_known)[1:] == pytest.approx(pooled[1:])
     assert np.abs(model.predict_proba(scores, names) - pooled).max() > 0.1
 
 
@@ -224,6 +271,8 @@ def test_bad_groups_are_refused():
     scores, y, groups, _ = grouped([20, 20], [1.0, -1.0], [1.0, 1.0])
     with pytest.raises(ValueError, match="groups has 39 entries, scores has 40 rows"):
         GroupwiseCalibration().fit(scores, y, groups[:-1])
+    with pytest.raises(ValueError, match="groups must have one entry for each row, got None; without groups, use a"):
+        GroupwiseCalibration().fit(scores, y, None)
     with pytest.raises(ValueError, match="groups must not contain nan; give rows of unknown group a name"):
         GroupwiseCalibration().fit(scores, y, np.where(groups == 0, np.nan, 1.0))
     with pytest.raises(ValueError, match="all numbers or all strings"):

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
+from scipy.optimize import minimize, nnls
 from scipy.special import logsumexp
 
-from properly.prevalence import ClassRobustLogisticRegression, MaxentFeatures
+from properly.prevalence import ClassRobustLogisticRegression, Maxent, MaxentFeatures
+from properly.prevalence.quadratic import bounded_minimum
 
 CASES = json.loads((Path(__file__).parent / "labelling_bias.json").read_text())
 
@@ -97,8 +98,6 @@ def test_all_classes_labelled():
 
 def test_tiny_defaults_tend_to_maxent():
     # As ν → 0, p(x) is no constraint any more and p̂(1|x)/ν tends to the maxent density ratio times a constant.
-    from properly.prevalence import Maxent
-
     X, y = several_classes()
     y = np.where(y == 1, 1, -1)
     robust = ClassRobustLogisticRegression(1e-7).fit(X, y)
@@ -117,3 +116,30 @@ def test_bad_default_is_refused():
     X, y = several_classes()
     with pytest.raises(ValueError, match="default_prevalence must lie strictly between 0 and 1, got 1"):
         ClassRobustLogisticRegression(1.0).fit(X, np.where(y == 1, 1, -1))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_hard_problems_are_solved(seed):
+    """Heavy tails, columns that nearly repeat each other, few rows, hardly any penalty: certified all the same."""
+    random = np.random.default_rng(seed)
+    X = np.exp(3.0 * random.normal(size=(200, 4)))
+    X[:, 3] = X[:, 2] * (1.0 + 1e-6 * random.normal(size=200))
+    y = np.full(200, -1)
+    y[np.argsort(X[:, 0])[-5 * (1 + seed) :]] = 1
+    for model in (
+        ClassRobustLogisticRegression(0.9, regularization=0.1, features=MaxentFeatures("lqpht", n_hinges=20)),
+        Maxent(0.01, MaxentFeatures("lqpht", n_hinges=20)),
+        Maxent(0.1),
+    ):
+        assert model.fit(X, y).violation_ < 1e-6
+        assert abs(getattr(model, "duality_gap_", 0.0)) < 1e-8
+
+
+def test_bounded_quadratics_against_least_squares():
+    random = np.random.default_rng(0)
+    for n in (1, 3, 20, 60):
+        A = random.normal(size=(80, n)).cumsum(axis=1)
+        A /= np.sqrt(np.sum(A**2, axis=0))
+        b, start = random.normal(size=80), np.maximum(random.normal(size=n), 0.0)
+        found = bounded_minimum(A.T @ A, A.T @ (A @ start - b), start)
+        np.testing.assert_allclose(found, nnls(A, b)[0], atol=1e-9)

@@ -7,19 +7,15 @@ from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
-from scipy import optimize
 from scipy import special as sc
 
-from properly import kernels
 from properly.calibration.base import Calibrator
 from properly.calibration.inputs import Sample
+from properly.calibration.softmax_newton import fit_softmax
 from properly.calibration.temperature import bounded
-from properly.engines.memory import MemoryEngine
-from properly.kernels import LinearModel
-from properly.losses import LogLoss, SoftmaxComposite
 from properly.probabilities import Array
 
-_WHOLE_MATRIX = 1500  # with more coefficients, products with the curvature matrix are cheaper than the matrix
+_LARGEST = float(np.finfo(np.float64).max)
 TINY = 1e-3  # of a row: what keeps otherwise free coefficients finite when the classes are separable
 
 
@@ -42,8 +38,9 @@ class Ridge(NamedTuple):
 
 
 class AffineScaling(Calibrator):
-    """p = softmax(W z + b), z being the logits less their mean in every row; a subclass says how W and b are held.
+    """p = softmax(W z + b), z being the logits less their mean in every row, times `slope_`; a subclass holds W and b.
 
+    The slope makes z of root mean square 1, so that penalties mean the same for logits of any unit.
     Two classes are treated the same, with logits -s/2 and s/2.
     """
 
@@ -57,7 +54,7 @@ class AffineScaling(Calibrator):
 
     def _slope(self, sample: Sample) -> float:
         """What the logits are multiplied by before anything else."""
-        return 1.0
+        return standard_slope(sample.scores, sample.weight)
 
     def _features(self, scores: Array) -> Array:
         logits = bounded(scores, self.slope_)
@@ -69,7 +66,8 @@ class AffineScaling(Calibrator):
         self.slope_ = self._slope(sample)
         n_classes = len(self.classes_)
         weight = float(len(sample.codes) if sample.weight is None else sample.weight.sum())
-        coef = _fit_softmax(self._features(sample.scores), sample, self._ridge(n_classes, weight).table(n_classes))
+        strengths = self._ridge(n_classes, weight).table(n_classes) / weight
+        coef = fit_softmax(self._features(sample.scores), sample, weight, strengths)
         self.coef_, self.intercept_ = coef[:, :-1], coef[:, -1]
 
     def _log_scores(self, scores: Array) -> Array:
@@ -77,47 +75,15 @@ class AffineScaling(Calibrator):
         return np.asarray(v[:, 1] - v[:, 0] if scores.ndim == 1 else sc.log_softmax(v, axis=1))
 
 
-def _fit_softmax(features: Array, sample: Sample, strengths: Array) -> Array:
-    """Coefficients and intercepts that minimise log loss plus penalty, by Newton's method in a trust region."""
-    n_classes = len(strengths)
-    identity = np.eye(n_classes, n_classes + 1)
-    free = np.isfinite(strengths)
-    held = np.where(free, strengths, 0.0)
-    engine = MemoryEngine(features, sample.codes, sample.weight)
-    model = LinearModel(SoftmaxComposite(LogLoss()))
-
-    def at(change: Array) -> Array:
-        coef = identity.copy()
-        coef[free] += change
-        return coef
-
-    def loss(change: Array) -> tuple[float, Array]:
-        coef = at(change)
-        sums = engine.reduce(kernels.gradient, model, coef, True)
-        pull = held * (coef - identity)
-        return sums.value + 0.5 * float(np.sum(pull * (coef - identity))), (sums.gradient + pull)[free]
-
-    def hessian(change: Array) -> Array:
-        total = engine.reduce(kernels.hessian, model, at(change), False, None).hessian
-        index = np.flatnonzero(free)
-        return np.asarray(total[np.ix_(index, index)] + np.diag(held[free]))
-
-    def curvature(change: Array, direction: Array) -> Array:
-        step = np.zeros_like(identity)
-        step[free] = direction
-        product = engine.reduce(kernels.hessian_product, model, at(change), step).product
-        return np.asarray((product + held * step)[free])
-
-    weight = float(len(sample.codes) if sample.weight is None else sample.weight.sum())
-    small = np.count_nonzero(free) <= _WHOLE_MATRIX
-    found = optimize.minimize(
-        loss,
-        np.zeros(int(free.sum())),
-        jac=True,
-        **({"method": "trust-exact", "hess": hessian} if small else {"method": "trust-ncg", "hessp": curvature}),
-        options={"gtol": 1e-7 * np.sqrt(weight), "maxiter": 500},
-    )
-    return at(found.x)
+def standard_slope(logits: Array, weight: Array | None) -> float:
+    """1 over the root mean square of the logits less their mean in every row; 1 if all of them are equal."""
+    largest = float(np.abs(logits).max())
+    if largest == 0.0:
+        return 1.0
+    relative = logits / largest  # squares must neither overflow nor vanish
+    relative = 0.5 * relative[:, None] if relative.ndim == 1 else relative - relative.mean(axis=1, keepdims=True)
+    unit = largest * float(np.sqrt(np.average(np.square(relative).mean(axis=1), weights=weight)))
+    return min(1.0 / unit, _LARGEST) if unit > 0.0 else 1.0
 
 
 def check_strength(value: float, name: str) -> None:

@@ -30,7 +30,8 @@ class AsymmetricGaussianCalibration(DensityCalibration):
     monotone : bool, default False
         The log-odds are a parabola in each of the three parts that the modes cut, and turn back in a tail if the class
         that should win there is the narrower one. True keeps them at the extreme value that they reached on the way
-        there from the middle between the modes.
+        there from the middle between the modes. They then
+        rise with the score, or fall if the second class has the lower scores on average.
     input : {"score", "probability"}, default "score"
 
     Attributes
@@ -102,7 +103,8 @@ class _Gaps(NamedTuple):
         """The derivative of D_l^⅓ + D_r^⅓ times a positive number."""
         left, right = self.squares(t)
         left_slope, right_slope = self.left1 + self.left0 * t, self.right1 + self.right0 * (self.width - t)
-        return left_slope * np.cbrt(right) ** 2 - right_slope * np.cbrt(left) ** 2
+        unit = np.exp2(-np.floor(np.log2(self.left0)))  # exact, and no product of two sums overflows
+        return unit * left_slope * np.cbrt(right) ** 2 - unit * right_slope * np.cbrt(left) ** 2
 
     def inflections(self) -> tuple[Array, Array]:
         """Where D_l^⅓ turns from convex to concave, and D_r^⅓ back: at √3 standard deviations from the mean."""

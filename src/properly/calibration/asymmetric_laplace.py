@@ -26,7 +26,8 @@ class AsymmetricLaplaceCalibration(DensityCalibration):
     ----------
     monotone : bool, default False
         Where the ratio of the densities turns back in the tails, keep the log-odds at the extreme value that they
-        reached on the way there from the middle between the modes.
+        reached on the way there from the middle between the modes. They then
+        rise with the score, or fall if the second class has the lower scores on average.
     input : {"score", "probability"}, default "score"
 
     Attributes
@@ -65,7 +66,7 @@ class AsymmetricLaplaceCalibration(DensityCalibration):
         at = SortedScores.between(score, weight, *_around_the_mode(score, weight))
         best = int(np.argmin(np.sqrt(at.left) + np.sqrt(at.right)))
         left, right = float(at.left[best]), float(at.right[best])
-        both = np.sqrt(left * right)
+        both = np.sqrt(left) * np.sqrt(right)
         return TwoPieceDensity(float(at.score[best]), (left + both) / at.weight, (right + both) / at.weight, 1, 1)
 
 

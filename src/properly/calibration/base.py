@@ -35,8 +35,8 @@ class Calibrator(ClassifierMixin, BaseEstimator):
 
     Scores are log-odds of the second class, of shape (n,) or (n, 1), for two classes; for K > 2 they are logits or
     log-probabilities of shape (n, K), columns in the order of the sorted classes. With ``input="probability"`` they
-    are probabilities instead; 0 and 1 are allowed and read as the nearest log-odds that makes sense, see
-    `properly.calibration.inputs.ProbabilityReader`.
+    are probabilities instead, which add up to 1 in every row; 0 and 1 are allowed and read as the nearest log-odds that
+    makes sense, see `properly.calibration.inputs.ProbabilityReader`.
     """
 
     input: str
@@ -59,7 +59,7 @@ class Calibrator(ClassifierMixin, BaseEstimator):
         values, codes, weight = checked_sample(values, codes, sample_weight, classes)
         self.classes_ = classes
         self.reader_ = reader.learn(values)
-        self._fit(Sample(self.reader_(values), codes, weight))
+        self._fit(Sample(self.reader_(values), codes, weight, self._of_probabilities))
         return self
 
     def predict_proba(self, scores: ArrayLike) -> Array:
@@ -96,6 +96,10 @@ class Calibrator(ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "classes_")
         return self.reader_(checked_values(scores, len(self.classes_)))
 
+    @property
+    def _of_probabilities(self) -> bool:
+        return self.input == "probability"
+
     @abstractmethod
     def _fit(self, sample: Sample) -> None:
         """Learn from checked data."""
@@ -120,8 +124,9 @@ class LogOddsMap(Protocol):
 class BinaryCalibrator(Calibrator):
     """A calibrator for one class against the rest; more than two classes are fitted one versus rest.
 
-    Then every class k has the score l_k - ln Σ_{j≠k} exp l_j, its log-odds, and a map of its own; the probabilities
-    are divided by their sum (all equal if every one of them is 0). A subclass gives `_fit_map`.
+    Then every class k has the score l_k - ln Σ_{j≠k} exp l_j, its log-odds, and a map of its own; with probabilities as
+    input these are ln(p_k/(1 - p_k)), so that rows with equal p_k are ties. The calibrated probabilities are divided by
+    their sum (all equal if every one of them is 0). A subclass gives `_fit_map`.
     """
 
     maps_: list[LogOddsMap]
@@ -134,5 +139,6 @@ class BinaryCalibrator(Calibrator):
         self.maps_ = [self._fit_map(part) for part in sample.against_rest()]
 
     def _log_scores(self, scores: Array) -> Array:
-        columns = [each.log_odds(score) for each, score in zip(self.maps_, class_log_odds(scores).T, strict=True)]
+        own = class_log_odds(scores, self._of_probabilities).T
+        columns = [each.log_odds(score) for each, score in zip(self.maps_, own, strict=True)]
         return columns[0] if scores.ndim == 1 else np.asarray(sc.log_expit(np.column_stack(columns)))

@@ -5,14 +5,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from numbers import Integral
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn import get_config
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.frozen import FrozenEstimator
-from sklearn.model_selection import check_cv
 from sklearn.utils import Tags, get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import _safe_split
@@ -20,13 +19,12 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params, check_is_fitted, has_fit_parameter
 
 from properly.calibration.base import Calibrator
-from properly.calibration.estimator_scores import CalibratedPair, Limits, scores_of
+from properly.calibration.estimator_scores import CalibratedPair, Limits, ScoringTask, require_class_scores, scores_of
 from properly.calibration.inputs import checked_labels
 from properly.calibration.methods import calibrator_of
+from properly.calibration.splits import GivenRows, Indices
 from properly.engines.select import checked_weight
 from properly.probabilities import Array
-
-_Indices = NDArray[np.intp]
 
 
 class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
@@ -126,7 +124,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         y : array of shape (n,)
         sample_weight : array of shape (n,), optional
             Goes to the calibrator, and to the estimator if its `fit` has such a parameter. Weight 0 means that the row
-            is not there. Weight 2 means the row twice, and both in the same fold.
+            is not there: folds by number are folds of the other rows, and from those of a splitter or a list it is
+            dropped. Weight 2 means the row twice, and both in the same fold.
         groups : array of shape (n,), optional
             For splitters that need it, such as ``GroupKFold``.
         **fit_params
@@ -137,20 +136,24 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         weight = None if y is None else checked_weight(sample_weight, len(_one_label(y)))
         calibrator_of(self.method)  # a wrong name is told before the long work
         for_fit, for_split = self._routed(sample_weight, groups, fit_params)
+        given = GivenRows(X, y, for_split, weight)
         if weight is not None and not weight.all():
             rows = np.flatnonzero(weight)
             if not len(rows):
                 raise ValueError("sample_weight is zero for every row; at least one must be positive.")
-            for_fit, for_split = (_check_method_params(X, each, rows) for each in (for_fit, for_split))
+            for_fit = _check_method_params(X, for_fit, rows)
             X, y = _safe_split(self.estimator, X, y, rows)
             weight = weight[rows]
         self.classes_, codes = checked_labels(y)
-        task = _Task(self.estimator, X, np.asarray(y).ravel(), weight, for_fit)
+        require_class_scores(self.estimator, len(self.classes_))
+        task = ScoringTask(self.estimator, X, np.asarray(y).ravel(), weight, for_fit)
         if isinstance(self.estimator, FrozenEstimator):
             everything = np.arange(len(codes))
             self.pairs_ = [self._calibrated(self.estimator, scores_of(self.estimator, X), everything, task)]
             return self
-        splits = list(self._splits(X, codes, for_split))
+        splits = list(self._splits(given, codes))
+        if not splits:
+            raise ValueError("cv holds out no row of positive weight; the calibrator needs rows of every class.")
         found = Parallel(n_jobs=self.n_jobs)(delayed(task.train_and_score)(*each, self.ensemble) for each in splits)
         held_out = [test for _, test in splits]
         if self.ensemble:
@@ -199,7 +202,13 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """What goes to the estimator's `fit`, and what to the splitter."""
         if get_config()["enable_metadata_routing"]:
             routed = process_routing(self, "fit", sample_weight=sample_weight, groups=groups, **fit_params)
-            return dict(routed.estimator.fit), dict(routed.splitter.split)
+            for_fit, for_split = dict(routed.estimator.fit), dict(routed.splitter.split)
+            if groups is not None and not any(value is groups for value in (*for_fit.values(), *for_split.values())):
+                raise TypeError(
+                    f"groups was passed, but neither cv={self.cv!r} nor the estimator requests it; "
+                    "use a splitter that does, such as GroupKFold, or leave it out."
+                )
+            return for_fit, for_split
         for_fit = dict(fit_params)
         if sample_weight is not None and not isinstance(self.estimator, FrozenEstimator):
             if has_fit_parameter(self.estimator, "sample_weight"):
@@ -213,8 +222,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 )
         return for_fit, {} if groups is None else {"groups": groups}
 
-    def _splits(self, X: Any, codes: NDArray[Any], for_split: dict[str, Any]) -> Iterator[tuple[_Indices, _Indices]]:
-        """Rows to train on and rows to score; no class may be missing among the former."""
+    def _splits(self, given: GivenRows, codes: NDArray[Any]) -> Iterator[tuple[Indices, Indices]]:
+        """Rows to train on and rows to score, by their places among those that count; the former hold every class."""
         cv = 5 if self.cv is None else self.cv
         if isinstance(cv, Integral):
             count = np.bincount(codes)
@@ -223,19 +232,22 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                     f"class {self.classes_.tolist()[count.argmin()]!r} has one row only, but every class must be both "
                     "trained on and held out; add rows of it, or leave the class out."
                 )
-            cv = min(int(cv), int(count.min()))
-        for number, (train, test) in enumerate(check_cv(cv, codes, classifier=True).split(X, codes, **for_split)):
+            splits = given.balanced_folds(min(int(cv), int(count.min())), codes)
+        else:
+            splits = given.thinned(cv)
+        for number, (train, test) in enumerate(splits):
             self._require_all(codes[train], f"split {number} of cv trains", "use stratified folds, or fewer")
             if self.ensemble:
                 self._require_all(codes[test], f"split {number} of cv calibrates", "use ensemble=False, or fewer folds")
-            yield train, test
+            if len(test):
+                yield train, test
 
     def _require_all(self, codes: NDArray[Any], who: str, remedy: str) -> None:
         missing = np.flatnonzero(np.bincount(codes, minlength=len(self.classes_)) == 0)
         if len(missing):
             raise ValueError(f"{who} without class {self.classes_.tolist()[missing[0]]!r}; {remedy}.")
 
-    def _calibrated(self, estimator: Any, scores: Array, rows: _Indices, task: _Task) -> CalibratedPair:
+    def _calibrated(self, estimator: Any, scores: Array, rows: Indices, task: ScoringTask) -> CalibratedPair:
         """The estimator with a calibrator that is fitted to its scores of the rows with these numbers."""
         own = getattr(estimator, "classes_", self.classes_)
         if not np.array_equal(own, self.classes_):
@@ -265,26 +277,6 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags = get_tags(self.estimator).input_tags
         return tags
-
-
-class _Task(NamedTuple):
-    """What is fitted to which rows."""
-
-    estimator: Any
-    X: Any
-    y: NDArray[Any]
-    weight: Array | None
-    fit_params: dict[str, Any]
-
-    def train(self, rows: _Indices) -> Any:
-        X, y = _safe_split(self.estimator, self.X, self.y, rows)
-        return clone(self.estimator).fit(X, y, **_check_method_params(self.X, self.fit_params, rows))
-
-    def train_and_score(self, train: _Indices, test: _Indices, keep: bool) -> tuple[Any, Array]:
-        """The trained estimator, if it is needed later, and its scores of other rows."""
-        fitted = self.train(train)
-        X, _ = _safe_split(self.estimator, self.X, None, test, train)
-        return (fitted if keep else None), scores_of(fitted, X)
 
 
 def _one_label(y: Any) -> Any:

@@ -44,13 +44,13 @@ class TwoPieceDensity:
                 fall = np.where(np.where(left, self.left_power, self.right_power) == 1, d, 0.5 * d * d)
         return -np.log(_MASS[self.left_power] * self.left_scale + _MASS[self.right_power] * self.right_scale) - fall
 
-    def slope(self, inside: float) -> tuple[float, float]:
-        """(a, b) such that d ln f/ds = a + b s on the side of the mode where `inside` lies."""
+    def derivatives(self, inside: float, at: float) -> tuple[float, float]:
+        """First derivative of ln f at a point, and the second, as continued from the side where `inside` lies."""
         left = inside <= self.mode
         scale, power = (self.left_scale, self.left_power) if left else (self.right_scale, self.right_power)
         if power == 1:
             return (1.0 if left else -1.0) / scale, 0.0
-        return self.mode / scale**2, -1.0 / scale**2
+        return (self.mode - at) / scale**2, -1.0 / scale**2
 
     def in_units_of(self, standard: Standard) -> TwoPieceDensity:
         """From standardised scores to scores."""

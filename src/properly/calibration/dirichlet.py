@@ -5,17 +5,21 @@ from __future__ import annotations
 import numpy as np
 from scipy import special as sc
 
-from properly.calibration.affine import TINY, AffineScaling, Ridge, check_strength
+from properly.calibration.affine import TINY, AffineScaling, Ridge, check_strength, standard_slope
+from properly.calibration.inputs import Sample
 from properly.calibration.temperature import bounded
 from properly.probabilities import Array
+
+_STEEPEST = 1e50  # a penalty beyond its square is the same: nothing moves
 
 
 class DirichletCalibration(AffineScaling):
     """p = softmax(W ln p + b), held where it mixes classes: what Dirichlet distributions of p in every class imply.
 
     Minimises the mean log loss + off_diagonal · mean of W_kj² over k ≠ j + intercept · mean of b_k² ("ODIR"). The
-    diagonal is free, but for a ridge of a thousandth of a row towards 1, which keeps it finite where the classes are
-    separable.
+    diagonal is free. What keeps it finite where the classes are separable is a ridge of a thousandth of a row, in the
+    unit of the log-probabilities: ½ · 0.001 (Σ_k (W_kk/s - 1)² + Σ_{k≠j} (W_kj/s)² + Σ_k b_k²), with 1/s their root
+    mean square, less their mean in every row.
 
     Parameters
     ----------
@@ -27,7 +31,10 @@ class DirichletCalibration(AffineScaling):
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+    slope_ : float
+        s.
     coef_ : array of shape (n_classes, n_classes)
+        W/s.
     intercept_ : array of shape (n_classes,)
 
     References
@@ -48,14 +55,25 @@ class DirichletCalibration(AffineScaling):
         self.intercept = intercept
         self.input = input
 
+    def _slope(self, sample: Sample) -> float:
+        return standard_slope(_log_probabilities(sample.scores), sample.weight)
+
     def _features(self, scores: Array) -> Array:
-        logits = bounded(scores)
-        if scores.ndim == 1:
-            return np.column_stack([sc.log_expit(-logits), sc.log_expit(logits)])
-        return np.asarray(sc.log_softmax(logits, axis=1))
+        return bounded(_log_probabilities(scores), self.slope_)
 
     def _ridge(self, n_classes: int, weight: float) -> Ridge:
         check_strength(self.off_diagonal, "off_diagonal")
         check_strength(self.intercept, "intercept")
         pairs = n_classes * (n_classes - 1)
-        return Ridge(TINY, 2.0 * weight * self.off_diagonal / pairs, 2.0 * weight * self.intercept / n_classes)
+        return Ridge(
+            TINY,
+            TINY + 2.0 * weight * self.off_diagonal * min(self.slope_, _STEEPEST) ** 2 / pairs,
+            TINY + 2.0 * weight * self.intercept / n_classes,
+        )
+
+
+def _log_probabilities(scores: Array) -> Array:
+    logits = bounded(scores)
+    if scores.ndim == 1:
+        return np.column_stack([sc.log_expit(-logits), sc.log_expit(logits)])
+    return np.asarray(sc.log_softmax(logits, axis=1))

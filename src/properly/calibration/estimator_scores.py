@@ -3,15 +3,38 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special as sc
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection._search import BaseSearchCV
+from sklearn.pipeline import Pipeline
+from sklearn.utils.metaestimators import _safe_split
+from sklearn.utils.validation import _check_method_params
 
 from properly.calibration.base import Calibrator
+from properly.calibration.splits import Indices
 from properly.probabilities import Array, as_float
 
 _LOG_SMALLEST = float(np.log(np.finfo(np.float64).smallest_subnormal))
+
+
+_METHODS = ("decision_function", "predict_proba", "predict_log_proba")
+
+
+def require_class_scores(estimator: Any, n_classes: int) -> None:
+    """Refuse an estimator that cannot score the classes, as far as this is known before it is trained."""
+    inner = _innermost(estimator)
+    if n_classes > 2:
+        _refuse_pairs(inner)
+    if any(hasattr(estimator, name) for name in _METHODS):
+        return
+    # Some, such as StackingClassifier, have a method of their class only once they are trained.
+    if getattr(inner, "voting", None) == "hard" or not any(hasattr(type(inner), name) for name in _METHODS):
+        raise _no_scores(inner)
 
 
 def scores_of(estimator: Any, X: Any) -> Array:
@@ -21,13 +44,62 @@ def scores_of(estimator: Any, X: Any) -> Array:
     """
     if hasattr(estimator, "decision_function"):
         scores = as_float(estimator.decision_function(X), "decision_function")
+        if scores.ndim == 2 and scores.shape[1] > 1:
+            _refuse_pairs(_innermost(estimator))
         return scores[:, 0] if scores.ndim == 2 and scores.shape[1] == 1 else scores
     with np.errstate(divide="ignore"):
         if hasattr(estimator, "predict_log_proba"):
             log_p = as_float(estimator.predict_log_proba(X), "predict_log_proba")
-        else:
+        elif hasattr(estimator, "predict_proba"):
             log_p = np.log(as_float(estimator.predict_proba(X), "predict_proba"))
+        else:
+            raise _no_scores(estimator)
     return log_p[:, 1] - log_p[:, 0] if log_p.shape[1] == 2 else log_p
+
+
+def _innermost(estimator: Any) -> Any:
+    """The one whose scores a pipeline, a search or a frozen estimator hands on."""
+    while isinstance(estimator, Pipeline | BaseSearchCV | FrozenEstimator):
+        if isinstance(estimator, Pipeline):
+            estimator = estimator.steps[-1][1]
+        else:
+            estimator = getattr(estimator, "best_estimator_", estimator.estimator)
+    return estimator
+
+
+def _refuse_pairs(inner: Any) -> None:
+    if getattr(inner, "decision_function_shape", None) == "ovo":
+        raise ValueError(
+            f'{type(inner).__name__} has decision_function_shape="ovo", one score a pair of classes, but a calibrator '
+            'needs one a class; use decision_function_shape="ovr".'
+        )
+
+
+def _no_scores(estimator: Any) -> ValueError:
+    return ValueError(
+        f"{type(estimator).__name__} has neither decision_function nor predict_proba, but one is needed; use a "
+        'classifier that has one (for VotingClassifier, voting="soft").'
+    )
+
+
+class ScoringTask(NamedTuple):
+    """What is fitted to which rows."""
+
+    estimator: Any
+    X: Any
+    y: NDArray[Any]
+    weight: Array | None
+    fit_params: dict[str, Any]
+
+    def train(self, rows: Indices) -> Any:
+        X, y = _safe_split(self.estimator, self.X, self.y, rows)
+        return clone(self.estimator).fit(X, y, **_check_method_params(self.X, self.fit_params, rows))
+
+    def train_and_score(self, train: Indices, test: Indices, keep: bool) -> tuple[Any, Array]:
+        """The trained estimator, if it is needed later, and its scores of other rows."""
+        fitted = self.train(train)
+        X, _ = _safe_split(self.estimator, self.X, None, test, train)
+        return (fitted if keep else None), scores_of(fitted, X)
 
 
 @dataclass(frozen=True)

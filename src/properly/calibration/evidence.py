@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
+from properly.calibration.positive import positive_factor
 from properly.probabilities import Array
 
 _MAX_ITER = 50
@@ -59,8 +60,8 @@ def fit_with_prior(features: list[Array], offset: Array, labels: Labels, precisi
         value = _log_posterior(coef, log_p, labels, precision)
         for _ in range(_MAX_ITER):
             gradient, hessian = _derivatives(features, coef, np.exp(log_p), labels, precision)
-            factor = linalg.cholesky(hessian, lower=True, check_finite=False)
-            step = linalg.cho_solve((factor, True), gradient, check_finite=False)
+            factor, scale = positive_factor(hessian)
+            step = linalg.cho_solve((factor, True), gradient / scale, check_finite=False) / scale
             gain = float(gradient @ step)
             if not gain > _TOLERANCE:
                 break
@@ -76,7 +77,7 @@ def fit_with_prior(features: list[Array], offset: Array, labels: Labels, precisi
                 value = old
                 break
             coef, log_p = new, log_p_new
-        volume = _half_log_determinant(linalg.cholesky(precision, lower=True)) - _half_log_determinant(factor)
+        volume = _half_log_determinant(*positive_factor(precision)) - _half_log_determinant(factor, scale)
     return Fitted(coef, value + volume if np.isfinite(value + volume) else -np.inf)
 
 
@@ -102,5 +103,5 @@ def _derivatives(features: list[Array], coef: Array, p: Array, labels: Labels, p
     return gradient, hessian
 
 
-def _half_log_determinant(factor: Array) -> float:
-    return float(np.log(np.diag(factor)).sum())
+def _half_log_determinant(factor: Array, scale: Array) -> float:
+    return float(np.log(np.diag(factor) * scale).sum())

@@ -18,6 +18,7 @@ class GaussianCalibration(DensityCalibration):
     Parameters
     ----------
     monotone : bool, default False
+        True: the log-odds rise with the score, or fall if the second class has the lower scores on average.
     input : {"score", "probability"}, default "score"
 
     Attributes

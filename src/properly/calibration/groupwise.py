@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+import warnings
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,20 +12,12 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from properly.calibration.base import Calibrator
+from properly.calibration.group_lines import CERTAIN, GroupLines, GroupRows, Indices
 from properly.calibration.inputs import class_log_odds
 from properly.calibration.methods import calibrator_of
-from properly.calibration.standard import Standard
 from properly.engines.select import checked_weight
 from properly.links import Logit
 from properly.probabilities import Array
-
-# How much intercepts and slopes of groups may differ: standard deviations, in log-odds over one standard deviation of
-# the pooled log-odds.
-SPREADS = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
-_CERTAIN = 1e300  # log-odds beyond stand for probabilities of 0 and 1
-_MAX_ITER, _MAX_HALVINGS = 100, 30
-_TOLERANCE = 1e-6  # of the log-posterior, which counts in units of 1
-_Indices = NDArray[np.intp]
 
 
 class GroupwiseCalibration(BaseEstimator):
@@ -39,9 +31,10 @@ class GroupwiseCalibration(BaseEstimator):
     than chance therefore keep the pooled map, exactly; a large group of a differing kind gets the line that fits its
     own rows; and a small one lies in between, as far as its rows tell. Rows of a single class tell something, too.
 
-    A group that was not seen in `fit` has the pooled map. Pooled probabilities of exactly 0 and 1 stay. More than two
-    classes are treated one versus rest, and probabilities divided by their sum. If the groups differ in more than a
-    straight line and have thousands of rows each, fit a calibrator to each of them instead.
+    A group that was not seen in `fit` has the pooled map, with a warning if none was seen. Pooled probabilities of
+    exactly 0 and 1 stay. More than two classes are treated one versus rest, and probabilities divided by their sum (all
+    equal if every one of them is 0). If the groups differ in more than a straight line and have thousands of rows each,
+    fit a calibrator to each of them instead.
 
     Parameters
     ----------
@@ -116,7 +109,7 @@ class GroupwiseCalibration(BaseEstimator):
         own = self.classes_ if len(self.classes_) > 2 else self.classes_[1:]
         weight = np.ones(len(rows)) if weight is None else weight[rows]
         self.lines_ = [
-            GroupLines.fitted(_Rows(column, labels[rows] == label, weight, index), len(self.groups_))
+            GroupLines.fitted(GroupRows(column, labels[rows] == label, weight, index), len(self.groups_))
             for column, label in zip(log_odds.T, own, strict=True)
         ]
         shares = np.mean([each.share for each in self.lines_], axis=0)
@@ -132,8 +125,9 @@ class GroupwiseCalibration(BaseEstimator):
         if len(columns) == 1:
             p, q = Logit().inverse_pair(columns[0])
             return np.column_stack([q, p])
-        each_alone = sc.expit(np.column_stack(columns))
-        return np.asarray(each_alone / each_alone.sum(axis=1, keepdims=True))
+        log_p = sc.log_expit(np.column_stack(columns))
+        ruled_out = np.isneginf(log_p).all(axis=1, keepdims=True)  # then no class is preferred: all are equal
+        return np.asarray(sc.softmax(np.where(ruled_out, 0.0, log_p), axis=1))
 
     def predict(self, scores: ArrayLike, groups: ArrayLike) -> NDArray[Any]:
         """The most probable class."""
@@ -144,18 +138,26 @@ class GroupwiseCalibration(BaseEstimator):
         if len(self.classes_) == 2:
             log_odds = self.pooled_._log_scores(self.pooled_._read(scores))[:, None]
         else:
-            with np.errstate(divide="ignore"):
-                log_odds = class_log_odds(np.log(self.pooled_.predict_proba(scores)))
-        return np.clip(log_odds, -_CERTAIN, _CERTAIN)
+            log_odds = class_log_odds(self.pooled_.predict_log_proba(scores))
+        return np.clip(log_odds, -CERTAIN, CERTAIN)
 
-    def _positions(self, groups: NDArray[Any]) -> _Indices:
+    def _positions(self, groups: NDArray[Any]) -> Indices:
         """The place of every row's group among ``groups_``; that after the last for a new one."""
         known = {group: place for place, group in enumerate(self.groups_.tolist())}
         names, index = _distinct(groups)
+        if len(names) and known.keys().isdisjoint(names.tolist()):
+            warnings.warn(
+                f"none of the groups was seen in fit: got {names.tolist()[0]!r} and the like, where fit had "
+                f"{self.groups_.tolist()[0]!r} and the like; every row has the pooled map.",
+                UserWarning,
+                stacklevel=3,
+            )
         return np.array([known.get(name, len(known)) for name in names.tolist()], dtype=np.intp)[index]
 
 
-def _checked_groups(groups: ArrayLike, n_rows: int) -> NDArray[Any]:
+def _checked_groups(groups: ArrayLike | None, n_rows: int) -> NDArray[Any]:
+    if groups is None:
+        raise ValueError("groups must have one entry for each row, got None; without groups, use a calibrator itself.")
     names = column_or_1d(groups, warn=False)
     if len(names) != n_rows:
         raise ValueError(f"groups has {len(names)} entries, scores has {n_rows} rows; every row needs a group.")
@@ -164,136 +166,10 @@ def _checked_groups(groups: ArrayLike, n_rows: int) -> NDArray[Any]:
     return np.asarray(names)
 
 
-def _distinct(groups: NDArray[Any]) -> tuple[NDArray[Any], _Indices]:
+def _distinct(groups: NDArray[Any]) -> tuple[NDArray[Any], Indices]:
     try:
         return np.unique(groups, return_inverse=True)
     except TypeError as error:
         raise ValueError(
             "groups must be all numbers or all strings; give rows of unknown group a name of their own."
         ) from error
-
-
-class _Rows(NamedTuple):
-    """Pooled log-odds, whether a row is of the class, its weight and the place of its group."""
-
-    score: Array
-    positive: NDArray[np.bool_]
-    weight: Array
-    group: _Indices
-
-
-def _log_belief(spread: float) -> float:
-    """Half of the belief beforehand is that groups are alike; the other values share the other half."""
-    return float(np.log(0.5 if spread == 0.0 else 0.5 / (len(SPREADS) - 1)))
-
-
-@dataclass(frozen=True)
-class GroupLines:
-    """What every group adds to pooled log-odds: intercept + slope · z; the last, 0, is for new groups."""
-
-    standard: Standard
-    intercept: Array
-    slope: Array
-    spread: tuple[float, float]  # of intercepts and of slopes
-    share: Array
-
-    @classmethod
-    def fitted(cls, rows: _Rows, n_groups: int) -> GroupLines:
-        uncertain = np.abs(rows.score) < _CERTAIN  # the others cannot be moved, and so tell nothing
-        rows = _Rows._make(column[uncertain] for column in rows)
-        if not len(rows.score):
-            none = np.zeros(n_groups + 1)
-            return cls(Standard(0.0, 0.0), none, none, (0.0, 0.0), none[:-1])
-        standard = Standard.of(rows.score, rows.weight)
-        problem = _Problem(rows, standard(rows.score), n_groups)
-        best = (0.0, 0.0)
-        fits = {best: problem.solve(best, np.zeros((2, n_groups)))}
-        while True:  # along one of the two at a time, until none gets better
-            latest = best
-            nearby = [best, *((spread, best[1]) for spread in SPREADS), *((best[0], spread) for spread in SPREADS)]
-            for each in nearby:
-                if each not in fits:
-                    fits[each] = problem.solve(each, fits[latest].coef)
-                latest = each
-            winner = max(nearby, key=lambda each: fits[each].log_evidence + sum(map(_log_belief, each)))
-            if winner == best:
-                break
-            best = winner
-        intercept, slope = np.pad(fits[best].coef, ((0, 0), (0, 1)))
-        return cls(standard, intercept, slope, best, fits[best].share)
-
-    def log_odds(self, pooled: Array, group: _Indices) -> Array:
-        certain = np.abs(pooled) >= _CERTAIN
-        moved = pooled + self.intercept[group] + self.slope[group] * self.standard(pooled)
-        return np.where(certain, np.copysign(np.inf, pooled), moved)
-
-
-class _Lines(NamedTuple):
-    """Intercepts and slopes (2, n_groups), ln ∫ likelihood · prior of all groups, and the groups' own shares."""
-
-    coef: Array
-    log_evidence: float
-    share: Array
-
-
-class _Problem(NamedTuple):
-    """The lines of all groups, found at the same time.
-
-    A coefficient is spread · u with u ~ N(0, 1), so that a spread of 0 needs no other formula.
-    """
-
-    rows: _Rows
-    z: Array
-    n_groups: int
-
-    def solve(self, spread: tuple[float, float], start: Array) -> _Lines:
-        """The most probable lines by Newton's method in every group, halving steps that do not help."""
-        scale = np.array(spread)[:, None]
-        u = np.divide(start, scale, out=np.zeros_like(start), where=scale > 0.0)
-        value = self._log_posterior(u, scale)
-        for _ in range(_MAX_ITER):
-            gradient, (first, both, second) = self._derivatives(u, scale)
-            determinant = first * second - both**2
-            step = (
-                np.stack([second * gradient[0] - both * gradient[1], first * gradient[1] - both * gradient[0]])
-                / determinant
-            )
-            gain = np.sum(gradient * step, axis=0)
-            moving = gain > _TOLERANCE
-            if not moving.any():
-                break
-            step = np.where(moving, step, 0.0)
-            for _ in range(_MAX_HALVINGS):
-                new = self._log_posterior(u + step, scale)
-                worse = moving & (new < value)
-                if not worse.any():
-                    break
-                step = np.where(worse, 0.5 * step, step)
-            u, value = u + step, new
-        free = np.count_nonzero(scale)
-        share = np.zeros(self.n_groups) if free == 0 else (2.0 - (first + second) / determinant) / free
-        return _Lines(scale * u, float(np.sum(value - 0.5 * np.log(determinant))), share)
-
-    def _log_odds(self, u: Array, scale: Array) -> Array:
-        intercept, slope = scale * u
-        return self.rows.score + intercept[self.rows.group] + slope[self.rows.group] * self.z
-
-    def _log_posterior(self, u: Array, scale: Array) -> Array:
-        v = self._log_odds(u, scale)
-        return self._sum(sc.log_expit(np.where(self.rows.positive, v, -v))) - 0.5 * np.sum(u**2, axis=0)
-
-    def _derivatives(self, u: Array, scale: Array) -> tuple[Array, tuple[Array, Array, Array]]:
-        """The gradient, and minus the second derivatives: those of the first, of both, and of the second."""
-        p, q = Logit().inverse_pair(self._log_odds(u, scale))
-        error, curvature = np.where(self.rows.positive, q, -p), p * q
-        gradient = scale * np.stack([self._sum(error), self._sum(error * self.z)]) - u
-        a, b = scale[:, 0]
-        return gradient, (
-            1.0 + a * a * self._sum(curvature),
-            a * b * self._sum(curvature * self.z),
-            1.0 + b * b * self._sum(curvature * self.z**2),
-        )
-
-    def _sum(self, x: Array) -> Array:
-        """Σ weight · x by group."""
-        return np.bincount(self.rows.group, self.rows.weight * x, self.n_groups).astype(np.float64)

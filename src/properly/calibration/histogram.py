@@ -39,7 +39,9 @@ def _equal_mass(sample: BinarySample, n_bins: int) -> Array:
     wanted = below[-1] * np.arange(1, n_bins) / n_bins
     ends = np.unique(np.searchsorted(below, wanted * (1.0 - 1e-12)))  # rounding must not move a score on an edge
     ends = ends[ends < len(score) - 1]
-    return 0.5 * score[ends] + 0.5 * score[ends + 1]
+    lower, upper = score[ends], score[ends + 1]
+    halfway = 0.5 * lower + 0.5 * upper
+    return np.where(halfway > lower, halfway, upper)  # there may be no number between neighbours
 
 
 STRATEGIES: dict[str, Callable[[BinarySample, int], Array]] = {"width": _equal_width, "mass": _equal_mass}

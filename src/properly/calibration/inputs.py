@@ -16,6 +16,7 @@ from properly.probabilities import Array, as_float
 
 _SMALLEST = np.finfo(np.float64).smallest_subnormal
 _LARGEST = np.finfo(np.float64).max
+_NEARLY_ONE = 1e-6
 
 
 class BinarySample(NamedTuple):
@@ -46,10 +47,11 @@ class Sample(NamedTuple):
     scores: Array  # (n,) log-odds of the second of two classes, or (n, K) logits
     codes: NDArray[Any]  # whole numbers, of a byte each for two classes
     weight: Array | None
+    of_probabilities: bool = False  # logits are logarithms of probabilities, which add up to 1 in every row
 
     def against_rest(self) -> list[BinarySample]:
         """The second of two classes against the first, or each of more against the others."""
-        columns = class_log_odds(self.scores).T
+        columns = class_log_odds(self.scores, self.of_probabilities).T
         own = [1] if len(columns) == 1 else range(len(columns))
         return [BinarySample(score, self.codes == k, self.weight) for score, k in zip(columns, own, strict=True)]
 
@@ -87,8 +89,8 @@ class ProbabilityReader:
     """Probabilities become log-odds, ln(p/(1-p)), or logarithms for more than two classes.
 
     A probability of 0 has none: it is read as half the smallest positive probability among those calibrated with if
-    there was a 0 among them, and otherwise as half the smallest positive number that float64 knows. What lies below is
-    read the same, so that order is kept. 1 mirrors this for two classes.
+    there was a 0 among them (1/4 if there were only zeros and ones), and otherwise as half the smallest positive number
+    that float64 knows. What lies below is read the same, so that order is kept. 1 mirrors this for two classes.
     """
 
     low: float
@@ -96,7 +98,10 @@ class ProbabilityReader:
 
     @classmethod
     def learn(cls, values: Array) -> Self:
-        return cls(_lowest_logarithm(values), -_lowest_logarithm(1.0 - values) if values.ndim == 1 else 0.0)
+        lowest = _lowest(values)
+        if values.ndim > 1:
+            return cls(lowest.logarithm, 0.0)
+        return cls(lowest.log_odds, -_lowest(1.0 - values).log_odds)
 
     def __call__(self, values: Array) -> Array:
         bad = ~((values >= 0.0) & (values <= 1.0))
@@ -111,12 +116,21 @@ class ProbabilityReader:
             return np.clip(np.log(values), self.low, self.high)
 
 
-def _lowest_logarithm(p: Array) -> float:
-    """The log-odds of half the smallest p above 0 if there are zeros, else of half the smallest number."""
-    positive = p[(p > 0.0) & (p < 1.0)]
+class _Lowest(NamedTuple):
+    """What 0 is read as."""
+
+    logarithm: float
+    log_odds: float
+
+
+def _lowest(p: Array) -> _Lowest:
+    """Half the smallest p above 0 if there are zeros, else half the smallest number."""
     if (p > 0.0).all():
-        return float(np.log(_SMALLEST) - np.log(2.0))
-    return float(sc.logit(0.5 * positive.min())) if len(positive) else float(sc.logit(0.25))
+        logarithm = float(np.log(_SMALLEST) - np.log(2.0))
+        return _Lowest(logarithm, logarithm)
+    smallest = float(p[(p > 0.0) & (p < 1.0)].min(initial=0.5))
+    logarithm = float(np.log(smallest) - np.log(2.0))
+    return _Lowest(logarithm, float(logarithm - np.log1p(-0.5 * smallest)))
 
 
 INPUTS: dict[str, type[Reader]] = {"score": ScoreReader, "probability": ProbabilityReader}
@@ -191,10 +205,15 @@ def checked_sample(
     return values[rows], codes[rows], weight[rows]
 
 
-def class_log_odds(scores: Array) -> Array:
-    """The log-odds l_k - ln Σ_{j≠k} exp l_j of every class, or those of the second of two, one column each."""
+def class_log_odds(scores: Array, of_probabilities: bool = False) -> Array:
+    """The log-odds l_k - ln Σ_{j≠k} exp l_j of every class, or those of the second of two, one column each.
+
+    Logarithms of probabilities give ln(p_k/(1 - p_k)), whatever the other probabilities are: equal ones stay equal.
+    """
     if scores.ndim == 1:
         return scores[:, None]
+    if of_probabilities:
+        return _log_odds_of_logarithms(scores)
     with np.errstate(over="ignore", divide="ignore"):
         log_p = np.maximum(sc.log_softmax(scores, axis=1), -_LARGEST)
         log_odds = log_p - np.log1p(-np.exp(log_p))
@@ -204,3 +223,14 @@ def class_log_odds(scores: Array) -> Array:
     log_p[rows, top] = -np.inf
     log_odds[rows, top] = largest - sc.logsumexp(log_p, axis=1)
     return np.asarray(log_odds)
+
+
+def _log_odds_of_logarithms(log_p: Array) -> Array:
+    """ln p - ln(1 - p); where p is 1 but for a millionth, the others are added up: 1 - p would be rounding."""
+    with np.errstate(divide="ignore"):
+        log_rest = np.where(log_p < -np.log(2.0), np.log1p(-np.exp(log_p)), np.log(-np.expm1(log_p)))
+    row, column = np.nonzero(log_p > -_NEARLY_ONE)
+    others = log_p[row]
+    others[np.arange(len(row)), column] = -np.inf
+    log_rest[row, column] = sc.logsumexp(others, axis=1) if len(row) else 0.0
+    return np.asarray(log_p - log_rest)

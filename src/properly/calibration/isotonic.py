@@ -118,7 +118,9 @@ class IsotonicCalibration(BinaryCalibrator):
     strict : bool, default False
         Keep the log loss finite and the ranking strict. Half a positive row is added below all scores and half a
         negative one above them, so that pure blocks at the ends get probabilities like 1/(2n + 1) in place of 0. And
-        the log-odds get a slope too small to matter: 1e-6 · z/(1 + |z|), with z the standardised score.
+        the log-odds get a slope too small to matter: 1e-6 · z/(1 + |z|), with z the standardised score. Float64 limits
+        this: within a block, scores closer than about 1e-9 standard deviations may be tied, or farther where the
+        log-odds are large, and so may those many standard deviations away, where the slope has levelled off.
     input : {"score", "probability"}, default "score"
 
     Attributes

@@ -19,6 +19,7 @@ class LaplaceCalibration(DensityCalibration):
     Parameters
     ----------
     monotone : bool, default False
+        True: the log-odds rise with the score, or fall if the second class has the lower scores on average.
     input : {"score", "probability"}, default "score"
 
     Attributes

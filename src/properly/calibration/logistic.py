@@ -64,7 +64,7 @@ def fit_log_odds(
     engine = MemoryEngine(source, codes, sample.weight)
     width = columns_of(source[:1]).shape[1]
     penalty = np.append(np.zeros(width) if ridge is None else ridge, 0.0)
-    plain = _Newton(engine, np.array(sample.class_weight), len(codes), columns_of, Targets(), penalty)
+    plain = _Newton(engine, np.array(sample.class_weight), columns_of, Targets(), penalty)
     if not noisy:
         fit = plain.solve()
         if fit.converged:
@@ -86,6 +86,7 @@ class NewtonSums(Statistic):
 
     gradient: Array
     hessian: Array
+    wrong: float  # weight of the rows that are not on the side of their class
 
 
 def newton_sums(block: Block, features: Callable[[Array], Array], coef: Array, targets: Targets) -> NewtonSums:
@@ -93,6 +94,7 @@ def newton_sums(block: Block, features: Callable[[Array], Array], coef: Array, t
     v = np.full(len(block.y), coef[-1])
     for x, w in zip(columns, coef, strict=False):
         v += w * x
+    wrong = kernels.weighted(block, np.where(block.y, v <= 0.0, v >= 0.0)).sum()
     with np.errstate(over="ignore"):
         p = np.exp(-v)
         p += 1.0
@@ -109,7 +111,7 @@ def newton_sums(block: Block, features: Callable[[Array], Array], coef: Array, t
         hessian[i, -1] = hessian[-1, i] = bent.sum()
         for j in range(i + 1):
             hessian[i, j] = hessian[j, i] = bent @ columns[j]
-    return NewtonSums(gradient, hessian)
+    return NewtonSums(gradient, hessian, float(wrong))
 
 
 class _Result(NamedTuple):
@@ -121,7 +123,6 @@ class _Result(NamedTuple):
 class _Newton:
     engine: Engine
     class_weight: Array
-    rows: int
     features: Callable[[Array], Array]
     targets: Targets
     penalty: Array
@@ -140,8 +141,8 @@ class _Newton:
             sizes.append(float(np.sqrt(max(-slope, 0.0)) / unit))
             if sizes[-1] <= _TOLERANCE:
                 coef = coef + step
-                return self._ended(coef, sums, not self._running_away(sums, sizes))
-            if self._running_away(sums, sizes):
+                return self._ended(coef, sums, not (self._separated(sums) or _steadily_shrinking(sizes)))
+            if self._separated(sums):
                 break
             length = 1.0
             new = self._sums(coef + step)
@@ -154,17 +155,9 @@ class _Newton:
     def _ended(self, coef: Array, sums: NewtonSums, converged: bool) -> _Result:
         return _Result(LogOdds(coef[:-1], float(coef[-1]), sums.hessian), converged)
 
-    def _running_away(self, sums: NewtonSums, sizes: list[float]) -> bool:
-        """Whether there is no finite optimum.
-
-        Every row is then as good as certain (rows that are not would hold curvature of about their weight), or steps
-        shrink by a constant factor only, where Newton's method converges faster and faster.
-        """
-        curvature = sums.hessian[-1, -1] - self.penalty[-1]
-        if curvature < 1e-3 * self.class_weight.sum() / self.rows:
-            return True
-        late = np.array(sizes[-4:])
-        return len(sizes) >= 12 and bool(np.all(late[1:] > 0.4 * late[:-1]))
+    def _separated(self, sums: NewtonSums) -> bool:
+        """Whether every row is on the side of its class, and as good as certain: there is no finite optimum."""
+        return sums.wrong == 0.0 and sums.hessian[-1, -1] - self.penalty[-1] < 1e-3
 
     def _start(self, rate: float) -> Array:
         """The solution on a sample, unless that is too small; else the class proportions."""
@@ -177,12 +170,21 @@ class _Newton:
         if rows * class_weight.min() < 3 * len(plain) * class_weight.sum():
             return plain
         penalty = self.penalty * (class_weight.sum() / self.class_weight.sum())
-        result = replace(self, engine=sample, class_weight=class_weight, rows=rows, penalty=penalty).solve()
+        result = replace(self, engine=sample, class_weight=class_weight, penalty=penalty).solve()
         return np.append(result.log_odds.coef, result.log_odds.intercept) if result.converged else plain
 
     def _sums(self, coef: Array) -> NewtonSums:
         sums = self.engine.reduce(newton_sums, self.features, coef, self.targets)
-        return NewtonSums(sums.gradient + self.penalty * coef, sums.hessian + np.diag(self.penalty))
+        return NewtonSums(sums.gradient + self.penalty * coef, sums.hessian + np.diag(self.penalty), sums.wrong)
+
+
+def _steadily_shrinking(sizes: list[float]) -> bool:
+    """Whether steps shrank by a constant factor up to the end, where Newton's method converges faster and faster.
+
+    There is no finite optimum then: some rows lie on the border between classes that are separated otherwise.
+    """
+    late = np.array(sizes[-4:])
+    return len(sizes) >= 12 and bool(np.all(late[1:] > 0.4 * late[:-1]))
 
 
 def _solve(hessian: Array, gradient: Array) -> Array:

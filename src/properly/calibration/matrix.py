@@ -6,11 +6,12 @@ from properly.calibration.affine import TINY, AffineScaling, Ridge
 
 
 class MatrixScaling(AffineScaling):
-    """Every logit helps every class: p = softmax(W z + b), z the logits less their mean in every row.
+    """Every logit helps every class: p = softmax(W z + b), z the standardised logits.
 
-    K(K + 1) coefficients need many rows: `StructuredMatrixScaling` is the safer choice. They have maximum likelihood,
-    but for a ridge of a thousandth of a row towards the identity, which keeps them finite where the classes are
-    separable.
+    z are the logits less their mean in every row, times `slope_`, which makes their root mean square 1: nothing
+    depends on the unit of the logits. K(K + 1) coefficients need many rows: `StructuredMatrixScaling` is the safer
+    choice. They have maximum likelihood, but for a ridge of a thousandth of a row towards the identity,
+    ½ · 0.001 (Σ (W - I)² + Σ b²), which keeps them finite where the classes are separable.
 
     Parameters
     ----------
@@ -19,7 +20,10 @@ class MatrixScaling(AffineScaling):
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+    slope_ : float
+        1 over the root mean square of the logits less their mean in every row.
     coef_ : array of shape (n_classes, n_classes)
+        Of the standardised logits; times `slope_`, of the logits.
     intercept_ : array of shape (n_classes,)
 
     References

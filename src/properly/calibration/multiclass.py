@@ -82,15 +82,17 @@ class Classwise:
     """The probability of each class, against all others together."""
 
     calibrators: list[Calibrator]
+    of_probabilities: bool
 
     @classmethod
     def fitted(cls, calibrator: Calibrator, sample: Sample) -> Self:
         return cls(
-            [calibrator_of(calibrator).fit(part.score, part.positive, part.weight) for part in sample.against_rest()]
+            [calibrator_of(calibrator).fit(part.score, part.positive, part.weight) for part in sample.against_rest()],
+            sample.of_probabilities,
         )
 
     def log_scores(self, logits: Array) -> Array:
-        columns = zip(self.calibrators, class_log_odds(logits).T, strict=True)
+        columns = zip(self.calibrators, class_log_odds(logits, self.of_probabilities).T, strict=True)
         return np.asarray(sc.log_expit(np.column_stack([each._log_scores(score) for each, score in columns])))
 
 

@@ -40,5 +40,6 @@ class Standard:
     def __call__(self, score: Array) -> Array:
         if self.scale == 0.0:
             return np.zeros_like(score)
+        half = 0.5 if self.scale > 1e300 else 1.0  # the difference of the largest numbers overflows
         with np.errstate(over="ignore"):
-            return np.clip((score - self.center) / self.scale, -_FARTHEST, _FARTHEST)
+            return np.clip((half * score - half * self.center) / (half * self.scale), -_FARTHEST, _FARTHEST)

@@ -8,10 +8,12 @@ from properly.calibration.affine import TINY, AffineScaling, Ridge
 
 
 class VectorScaling(AffineScaling):
-    """One slope and one intercept per class: p = softmax(w_k z_k + b_k), z the logits less their mean in every row.
+    """One slope and one intercept per class: p = softmax(w_k z_k + b_k), z the standardised logits.
 
-    The coefficients have maximum likelihood, but for a ridge of a thousandth of a row towards the identity, which keeps
-    them finite where the classes are separable.
+    z are the logits less their mean in every row, times `slope_`, which makes their root mean square 1: nothing
+    depends on the unit of the logits. The coefficients have maximum likelihood, but for a ridge of a thousandth of a
+    row towards the identity, ½ · 0.001 (Σ (w_k - 1)² + Σ b_k²), which keeps them finite where the classes are
+    separable.
 
     Parameters
     ----------
@@ -20,7 +22,10 @@ class VectorScaling(AffineScaling):
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+    slope_ : float
+        1 over the root mean square of the logits less their mean in every row.
     coef_ : array of shape (n_classes, n_classes), diagonal
+        Of the standardised logits; times `slope_`, of the logits.
     intercept_ : array of shape (n_classes,)
 
     References

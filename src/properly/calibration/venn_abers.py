@@ -74,7 +74,8 @@ class VennAbersCalibration(BinaryCalibrator):
     def predict_interval(self, scores: ArrayLike) -> tuple[Array, Array]:
         """(p₀, p₁) of the second class, each of shape (n,); of every class, (n, K), if there are more than two."""
         read = self._read(scores)
-        pairs = [each.interval(score) for each, score in zip(self.maps_, class_log_odds(read).T, strict=True)]
+        own = class_log_odds(read, self._of_probabilities).T
+        pairs = [each.interval(score) for each, score in zip(self.maps_, own, strict=True)]
         q0, p1 = (np.column_stack(columns) for columns in zip(*pairs, strict=True))
         return (1.0 - q0[:, 0], p1[:, 0]) if read.ndim == 1 else (1.0 - q0, p1)
 
@@ -108,7 +109,9 @@ def _with_another_positive(positive: Array, negative: Array) -> Array:
     while np.any(low < high):
         middle = (low + high) // 2
         after = np.minimum(middle + 1, len(ends) - 1)
-        step_own, step_total = chain_own[after] - chain_own[middle], chain_total[after] - chain_total[middle]
+        # as shares of all weight, so that products with weights cannot overflow
+        step_own = (chain_own[after] - chain_own[middle]) / total[-1]
+        step_total = (chain_total[after] - chain_total[middle]) / total[-1]
         falling = step_own * (chain_total[middle] + 1.0 - total[:-1]) < step_total * (
             chain_own[middle] + 1.0 - own[:-1]
         )

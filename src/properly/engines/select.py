@@ -106,9 +106,10 @@ def checked_weight(sample_weight: ArrayLike | None, n_rows: int) -> Array | None
     if weight.ndim != 1:
         raise ValueError(f"sample_weight must be 1D, got {weight.ndim} dimensions.")
     if len(weight) != n_rows:
-        raise ValueError(f"sample_weight has {len(weight)} entries, X has {n_rows} rows.")
-    if not np.isfinite(weight).all():
-        raise ValueError("sample_weight must be finite.")
+        raise ValueError(f"sample_weight has {len(weight)} entries, but there are {n_rows} rows; every row needs one.")
+    finite = np.isfinite(weight)
+    if not finite.all():
+        raise ValueError(f"sample_weight must be finite, got {weight[~finite][0]}.")
     if (weight < 0.0).any():
         raise ValueError(f"sample_weight must not be negative, got {weight.min()}.")
     return weight

@@ -20,7 +20,7 @@ from properly.probabilities import Array
 
 GOOD_ENOUGH = 1e-6  # the largest violation that passes as converged
 _PRECISE = 1e-10  # what the solver tries to reach, and the relative duality gap, too
-_DAMPING = (1e-12, 1e-8, 1e-5, 1e-2, 1.0, 1e2, 1e4)  # of the curvature, relative to its diagonal
+_DAMPING = (1e-12, 1e-8, 1e-5, 1e-2, 1.0, 1e2, 1e4, 1e7, 1e10)  # of the curvature, relative to its diagonal
 _LENGTHS = 0.5 ** np.arange(7)  # of steps
 
 
@@ -111,6 +111,7 @@ class _WorkingSet:
 
     def __init__(self, problem: BoundedProblem) -> None:
         self.problem = problem
+        self.groups = problem.design.groups
         self.position = np.full(problem.design.n_features, -1)  # of a feature's column among those kept
         self.kept = np.empty((0, problem.design.n_points))
         self.level = 0  # of the damping that the last step needed
@@ -124,7 +125,7 @@ class _WorkingSet:
             used = np.flatnonzero(coef)
             wanting = np.flatnonzero((coef == 0.0) & (violation[y] > 0.0))
             wanting = wanting[np.argsort(-violation[y, wanting], kind="stable")]
-            _, first = np.unique(problem.design.groups[wanting], return_index=True)
+            _, first = np.unique(self.groups[wanting], return_index=True)
             which = np.concatenate([used, wanting[np.sort(first)[: max(20, len(used))]]])
             sign = np.where(coef[which] != 0.0, np.sign(coef[which]), -np.sign(at.excess[y, which]))
             self.which.append(which)
@@ -155,7 +156,7 @@ class _WorkingSet:
             self.level = level
             damped = scaled + _DAMPING[level] * np.eye(len(scaled))
             try:
-                end = bounded_minimum(damped, damped @ start - scale * gradient, start)
+                end = bounded_minimum(damped, scale * gradient, start)
             except linalg.LinAlgError:
                 continue
             change = scale * end - size
