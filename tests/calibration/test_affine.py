@@ -12,6 +12,7 @@ from properly.calibration import (
     StructuredMatrixScaling,
     TemperatureScaling,
     VectorScaling,
+    softmax_newton,
 )
 
 
@@ -138,3 +139,18 @@ def test_a_fit_that_does_not_converge_says_so(monkeypatch):
     logits, y, _ = data()
     with pytest.warns(ConvergenceWarning, match="StructuredMatrixScaling"):
         MatrixScaling().fit(logits, y)
+
+
+@pytest.mark.parametrize("model", [MatrixScaling(), StructuredMatrixScaling(), DirichletCalibration()], ids=str)
+def test_rounding_does_not_keep_a_fit_busy(model, monkeypatch):
+    counts = []
+    point = softmax_newton._Objective.point
+
+    def counted(self, change):
+        counts.append(1)
+        return point(self, change)
+
+    monkeypatch.setattr(softmax_newton._Objective, "point", counted)
+    y = np.arange(200) % 5
+    model.fit(np.eye(5)[y] * 3.0, y)
+    assert len(counts) < 200

@@ -240,3 +240,11 @@ def test_piecewise_outer_piece_without_positives_stays_finite():
     y = np.repeat([0, 1], [50, 6])
     p = PiecewiseLogOddsCalibration().fit(scores, y).predict_proba(scores)
     assert p.min() > 1e-6
+
+
+@pytest.mark.parametrize("family", [AsymmetricGaussianCalibration, AsymmetricLaplaceCalibration])
+def test_equally_good_modes_do_not_depend_on_the_order_of_rows(family):
+    s = np.array([-1.5637227378357235, 0.7743306126054347, -3.287649403991737, -1.0111528247164165, 3.114748679197355])
+    y = np.array([0, 1, 0, 0, 1])
+    p = family().fit(s, y).predict_proba(s)
+    np.testing.assert_allclose(family().fit(s[::-1], y[::-1]).predict_proba(s), p, rtol=1e-9)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from properly.calibration.densities import SortedScores, TwoPieceDensity
+from properly.calibration.densities import SortedScores, TwoPieceDensity, best_of_equals
 from properly.calibration.density_calibration import DensityCalibration
 from properly.probabilities import Array
 
@@ -67,7 +67,7 @@ class AsymmetricGaussianCalibration(DensityCalibration):
 
     def _fit_density(self, score: Array, weight: Array | None, rising: bool) -> TwoPieceDensity:
         at = SortedScores.of(score, weight)
-        mode, left, right = _best_mode(at)
+        mode, left, right = _best_mode(at, rising)
         left_variance = (left + np.cbrt(left) ** 2 * np.cbrt(right)) / at.weight
         right_variance = (right + np.cbrt(right) ** 2 * np.cbrt(left)) / at.weight
         return TwoPieceDensity(mode, float(np.sqrt(left_variance)), float(np.sqrt(right_variance)), 2, 2)
@@ -114,11 +114,11 @@ class _Gaps(NamedTuple):
         return left_spread - left, self.width - (right_spread - right)
 
 
-def _best_mode(at: SortedScores) -> tuple[float, float, float]:
+def _best_mode(at: SortedScores, rising: bool) -> tuple[float, float, float]:
     """The mode θ that minimises D_l^⅓ + D_r^⅓, with D_l and D_r there."""
     left2, right2 = at.squares()
     at_scores = np.cbrt(left2) + np.cbrt(right2)
-    best = int(np.argmin(at_scores))
+    best = best_of_equals(at_scores, rising)
     result = float(at.score[best]), float(left2[best]), float(right2[best])
     # Within a gap D_l is smallest at its lower end and D_r at its upper one: most gaps cannot hold the optimum.
     promising = np.flatnonzero((np.cbrt(left2[:-1]) + np.cbrt(right2[1:]) < at_scores[best]) & (at.gap > 0.0))
@@ -135,8 +135,8 @@ def _best_mode(at: SortedScores) -> tuple[float, float, float]:
         return result
     left, right = gaps.take(which).squares(t)
     total = np.cbrt(left) + np.cbrt(right)
-    inner = int(np.argmin(total))
-    if total[inner] >= at_scores[best]:
+    inner = best_of_equals(total, rising)
+    if total[inner] >= at_scores[best] * (1.0 - 1e-12):
         return result
     return float(gaps.lower[which[inner]] + t[inner]), float(left[inner]), float(right[inner])
 

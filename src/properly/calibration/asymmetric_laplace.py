@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from properly.calibration.densities import SortedScores, TwoPieceDensity, in_order
+from properly.calibration.densities import SortedScores, TwoPieceDensity, best_of_equals, in_order
 from properly.calibration.density_calibration import DensityCalibration
 from properly.probabilities import Array
 
@@ -64,7 +64,7 @@ class AsymmetricLaplaceCalibration(DensityCalibration):
     def _fit_density(self, score: Array, weight: Array | None, rising: bool) -> TwoPieceDensity:
         score, weight = in_order(score, weight)
         at = SortedScores.between(score, weight, *_around_the_mode(score, weight))
-        best = int(np.argmin(np.sqrt(at.left) + np.sqrt(at.right)))
+        best = best_of_equals(np.sqrt(at.left) + np.sqrt(at.right), rising)
         left, right = float(at.left[best]), float(at.right[best])
         both = np.sqrt(left) * np.sqrt(right)
         return TwoPieceDensity(float(at.score[best]), (left + both) / at.weight, (right + both) / at.weight, 1, 1)

@@ -82,9 +82,8 @@ class Calibrator(ClassifierMixin, BaseEstimator):
         if log_scores.ndim == 1:
             log_p, log_q = Logit()._logs(log_scores)
             return np.column_stack([log_q, log_p])
-        log_p = np.asarray(sc.log_softmax(log_scores, axis=1))
-        ruled_out = np.isneginf(log_scores).all(axis=1, keepdims=True)
-        return np.where(ruled_out, -np.log(len(self.classes_)), log_p)
+        ruled_out = np.isneginf(log_scores).all(axis=1, keepdims=True)  # where none is preferred, all are equal
+        return np.asarray(sc.log_softmax(np.where(ruled_out, 0.0, log_scores), axis=1))
 
     def predict(self, scores: ArrayLike) -> NDArray[Any]:
         """The most probable class."""

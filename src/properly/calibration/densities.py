@@ -115,6 +115,15 @@ def in_order(score: Array, weight: Array | None) -> tuple[Array, Array | None]:
     return score[order], weight[order]
 
 
+def best_of_equals(x: Array, rising: bool) -> int:
+    """The position of the minimum; of several, equal but for rounding, the one nearest to the other class.
+
+    That lies to the left if `rising`. Neither rounding nor the order of the rows must decide between equals.
+    """
+    equals = np.flatnonzero(x <= x.min() * (1.0 + 1e-12))
+    return int(equals[0] if rising else equals[-1])
+
+
 def _added_up(steps: Array) -> Array:
     total = np.zeros(len(steps) + 1)
     np.cumsum(steps, out=total[1:])

@@ -58,9 +58,9 @@ class PiecewiseLogOddsCalibration(BinaryCalibrator):
     --------
     >>> scores, y = [-3.0, -2.0, -1.0, -0.5, 0.0, 1.0, 2.0, 4.0], [0, 0, 0, 1, 0, 1, 1, 1]
     >>> PiecewiseLogOddsCalibration().fit(scores, y).predict_proba([-2.0, 0.0, 2.0]).round(3)
-    array([[0.794, 0.206],
-           [0.463, 0.537],
-           [0.243, 0.757]])
+    array([[0.787, 0.213],
+           [0.607, 0.393],
+           [0.246, 0.754]])
     """
 
     def __init__(self, *, input: str = "score") -> None:

@@ -23,7 +23,7 @@ from properly.probabilities import Array
 
 _WHOLE_MATRIX = 1500  # with more coefficients, products with the curvature matrix are cheaper than the matrix
 _MAX_ITER = 300
-_TOLERANCE = 1e-9  # a Newton step that promises to lower the mean loss by less than its square is the last one
+_TOLERANCE = 3e-8  # a Newton step that promises to lower the mean loss by less than its square is the last one
 _GOOD_ENOUGH = 1e-6  # where rounding hides any further descent
 _SHORTEST_STEP = 1e-10
 
@@ -103,10 +103,11 @@ def fit_softmax(features: Array, sample: Sample, weight: float, strengths: Array
             return objective.coef(change + step)
         length = 1.0
         new = objective.point(change + step)
-        while not new.value <= at.value - 1e-4 * length * promised and length > _SHORTEST_STEP:
+        shortest = _SHORTEST_STEP if promised > _GOOD_ENOUGH**2 else 1e-2
+        while not new.value <= at.value - 1e-4 * length * promised and length > shortest:
             length *= 0.5
             new = objective.point(change + length * step)
-        if length <= _SHORTEST_STEP:
+        if length <= shortest:
             break
         change, at = change + length * step, new
     if promised > _GOOD_ENOUGH**2:
