@@ -108,7 +108,7 @@ def test_unknown_name():
 
 def test_pandas_missing(tiny, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ModuleNotFoundError, match="pip install pandas"):
+    with pytest.raises(ImportError, match=r'pip install "properly\[frames\]"'):
         load_benchmark("tiny")
 
 

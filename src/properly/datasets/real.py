@@ -6,12 +6,12 @@ import hashlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from properly.extras import require
 from properly.options import choose
 
 if TYPE_CHECKING:
@@ -204,7 +204,7 @@ def load_benchmark(name: str) -> tuple[pandas.DataFrame, NDArray[np.int64]]:
     >>> X, y = load_benchmark("mammography")  # doctest: +SKIP
     """
     entry = choose(name, BENCHMARK_SETS, "name")
-    pandas = _pandas()
+    pandas = require("pandas", "frames")
     path = _verified(name, entry)
     frame = pandas.read_parquet(path) if path.suffix == ".parquet" else pandas.read_csv(path)
     y = frame.eval(entry.positive, engine="python").to_numpy().astype(np.int64)
@@ -234,13 +234,3 @@ def _verified(name: str, entry: BenchmarkSet) -> Path:
             f"version or damaged; {remedy}"
         )
     return path
-
-
-def _pandas() -> ModuleType:
-    try:
-        import pandas
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            "load_benchmark returns a pandas data frame, and pandas is not installed: pip install pandas pyarrow"
-        ) from error
-    return pandas

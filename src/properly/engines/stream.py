@@ -13,6 +13,7 @@ from sklearn.utils.validation import column_or_1d
 
 from properly.engines.base import Engine, combine_weights
 from properly.engines.memory import MemoryEngine
+from properly.extras import require
 from properly.kernels import Block
 from properly.options import choose
 from properly.probabilities import Array, as_float
@@ -145,10 +146,7 @@ class _Files:
         weight: str | None,
         offset: str | None,
     ) -> None:
-        try:
-            import pyarrow.dataset
-        except ImportError as error:
-            raise ImportError('reading files needs pyarrow: pip install "properly[arrow]"') from error
+        arrow = require("pyarrow.dataset", "arrow")
         paths = [str(path) for path in (paths if isinstance(paths, list | tuple) else [paths])]
         missing = [path for path in paths if not Path(path).exists()]
         if missing:
@@ -156,7 +154,7 @@ class _Files:
         first = Path(paths[0])
         suffix = first.suffix if first.is_file() else next((f.suffix for f in sorted(first.rglob("*.*"))), ".parquet")
         form = choose(suffix, _FORMATS, "the ending of a file")
-        self.dataset = pyarrow.dataset.dataset(paths if len(paths) > 1 else paths[0], format=form)
+        self.dataset = arrow.dataset(paths if len(paths) > 1 else paths[0], format=form)
         names = list(self.dataset.schema.names)
         self.target, self.weight, self.offset = target, weight, offset
         special = [name for name in (target, weight, offset) if name is not None]

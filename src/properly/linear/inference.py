@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from properly import kernels
 from properly.engines.select import training_engine
+from properly.extras import require
 from properly.kernels import Block, Hessian, LinearModel
 from properly.linear.classifier import LinearClassifier
 from properly.linear.fitting import Data, Penalty, weight_by_class
@@ -75,10 +76,7 @@ class Inference:
 
     def summary(self, level: float = 0.95) -> Any:
         """A pandas data frame: coefficient, standard error, z, two-sided p-value and interval."""
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ImportError("summary() returns a pandas data frame: pip install pandas") from error
+        pd = require("pandas", "frames")
         with np.errstate(divide="ignore", invalid="ignore"):  # a column that is constant has no standard error
             z = self.coef / self.standard_errors
         low, high = self.confidence_intervals(level).T
