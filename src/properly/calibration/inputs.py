@@ -143,7 +143,7 @@ def checked_labels(y: ArrayLike | None) -> tuple[NDArray[Any], NDArray[Any]]:
     labels = column_or_1d(y, warn=True)
     if len(labels) == 0:
         raise ValueError("y is empty; at least one row of either class is needed.")
-    classes = _distinct(labels)
+    classes = distinct_labels(labels)
     check_array(classes, ensure_2d=False, dtype=None, input_name="y")
     check_classification_targets(classes if len(classes) == 2 else labels)  # the latter takes long
     if len(classes) < 2:
@@ -153,7 +153,7 @@ def checked_labels(y: ArrayLike | None) -> tuple[NDArray[Any], NDArray[Any]]:
     return classes, np.searchsorted(classes, labels).astype(np.intp)
 
 
-def _distinct(labels: NDArray[Any]) -> NDArray[Any]:
+def distinct_labels(labels: NDArray[Any]) -> NDArray[Any]:
     """np.unique, much faster for two numbers."""
     if labels.dtype.kind in "biuf":
         ends = np.array([labels.min(), labels.max()])

@@ -1,0 +1,59 @@
+"""Evidence about probabilities: proper scores, calibration errors, decisions, and comparisons of two forecasts."""
+
+from properly.metrics.calibration_error import (
+    calibration_loss,
+    classwise_calibration_error,
+    confidence_calibration_error,
+    expected_calibration_error,
+)
+from properly.metrics.decisions import (
+    ThresholdChoice,
+    best_threshold,
+    cost_matrix,
+    cost_threshold,
+    decide,
+    parse_costs,
+)
+from properly.metrics.decomposition import Decomposition, score_decomposition
+from properly.metrics.murphy import MurphyCurve, NetBenefitCurve, cost_weighted_error, murphy_curve, net_benefit
+from properly.metrics.paired import PairedDifference, SignTest, paired_bootstrap, sign_test
+from properly.metrics.ranking import AreaUnderCurve, auc, auc_difference
+from properly.metrics.scorers import SCORERS, proper_scorer
+from properly.metrics.scores import brier_score, log_loss, probability_rmse, proper_score, row_losses, skill_score
+from properly.metrics.smooth import smooth_calibration_error
+
+__all__ = [
+    "SCORERS",
+    "AreaUnderCurve",
+    "Decomposition",
+    "MurphyCurve",
+    "NetBenefitCurve",
+    "PairedDifference",
+    "SignTest",
+    "ThresholdChoice",
+    "auc",
+    "auc_difference",
+    "best_threshold",
+    "brier_score",
+    "calibration_loss",
+    "classwise_calibration_error",
+    "confidence_calibration_error",
+    "cost_matrix",
+    "cost_threshold",
+    "cost_weighted_error",
+    "decide",
+    "expected_calibration_error",
+    "log_loss",
+    "murphy_curve",
+    "net_benefit",
+    "paired_bootstrap",
+    "parse_costs",
+    "probability_rmse",
+    "proper_score",
+    "proper_scorer",
+    "row_losses",
+    "score_decomposition",
+    "sign_test",
+    "skill_score",
+    "smooth_calibration_error",
+]

@@ -1,0 +1,272 @@
+"""From probabilities to decisions: the cheapest class for given costs, and the cheapest threshold."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from properly.metrics.inputs import read_binary, read_probabilities
+from properly.metrics.ordering import Cuts, cuts_of
+from properly.probabilities import Array, as_float
+
+_BLOCK = 1 << 16
+_ROUNDING = 1e-13  # relative difference up to which two expected costs are equal
+
+
+def parse_costs(text: str) -> tuple[float, float]:
+    """Costs written as "false positive:false negative".
+
+    >>> parse_costs("1:20")
+    (1.0, 20.0)
+    """
+    try:
+        false_positive, false_negative = (float(part) for part in text.split(":"))
+    except (AttributeError, ValueError):
+        raise ValueError(
+            f"costs must be two numbers, of a false positive and a false negative, written like 1:20, got {text!r}."
+        ) from None
+    cost_matrix((false_positive, false_negative))
+    return false_positive, false_negative
+
+
+def cost_matrix(costs: ArrayLike) -> Array:
+    """Costs in the one form cost[..., true class, decision] from any form that users may write.
+
+    That is a pair (false positive, false negative), a text like "1:20", a matrix (K, K), or one for each row (n, K, K).
+
+    >>> cost_matrix((1, 20))
+    array([[ 0.,  1.],
+           [20.,  0.]])
+    """
+    if isinstance(costs, str):
+        costs = parse_costs(costs)
+    matrix = as_float(costs, "costs")
+    if not np.isfinite(matrix).all():
+        raise ValueError(f"costs must be finite, got {matrix[~np.isfinite(matrix)].flat[0]}.")
+    if matrix.shape == (2,):
+        if matrix.min() < 0.0 or not matrix.any():
+            raise ValueError(
+                f"the costs of a false positive and a false negative must not be negative, nor both 0, got {costs!r}; "
+                "benefits are negative entries in a full matrix cost[true, decision]."
+            )
+        return np.array([[0.0, matrix[0]], [matrix[1], 0.0]])
+    if matrix.ndim not in (2, 3) or matrix.shape[-1] != matrix.shape[-2] or matrix.shape[-1] < 2:
+        raise ValueError(
+            "costs must be a pair (false positive, false negative), a matrix (K, K) with cost[true, decision], or one "
+            f"such matrix for every row (n, K, K); got shape {matrix.shape}."
+        )
+    return matrix
+
+
+def cost_threshold(costs: ArrayLike) -> float:
+    """The probability from which on calling a row positive is cheaper, if the probabilities are right.
+
+    c = cost of a false positive / (cost of a false positive + cost of a false negative). In a full matrix the cost of
+    an error is what it costs more than the right decision.
+
+    >>> cost_threshold((1, 20)), cost_threshold([[0, 5], [95, -5]])
+    (0.0476..., 0.0476...)
+    """
+    matrix = cost_matrix(costs)
+    if matrix.shape != (2, 2):
+        raise ValueError(f"a threshold needs the costs of two classes, a pair or a 2 x 2 matrix; got {matrix.shape}.")
+    unit = matrix / max(np.abs(matrix).max(), np.finfo(np.float64).tiny)  # only ratios matter, and these add up safely
+    false_positive, false_negative = unit[0, 1] - unit[0, 0], unit[1, 0] - unit[1, 1]
+    if false_positive < 0.0 or false_negative < 0.0 or false_positive + false_negative == 0.0:
+        raise ValueError(
+            "costs contradict themselves: an error must not cost less than the right decision, and one of the two "
+            f"errors must cost more; got cost[true, decision] = {matrix.tolist()}."
+        )
+    return float(false_positive / (false_positive + false_negative))
+
+
+def decide(
+    p: ArrayLike,
+    costs: ArrayLike,
+    *,
+    reject_cost: ArrayLike | None = None,
+    classes: ArrayLike | None = None,
+) -> NDArray[Any]:
+    """The decision of least expected cost, Σ_true p[true] cost[true, decision], for every row.
+
+    With two classes and costs of errors alone that is the positive class where p >= c, with
+    c = false positive cost / (false positive cost + false negative cost). Costs are given here, when decisions are
+    made: a model that gives probabilities need not be trained again when they change.
+
+    Parameters
+    ----------
+    p : array of shape (n,), (n, 2) or (n, K)
+        The probability of the positive class, or of every class.
+    costs : pair, text, or array of shape (K, K) or (n, K, K)
+        (cost of a false positive, cost of a false negative), or the same written "1:20", or cost[true, decision] for
+        all rows or for each. Entries of a matrix may be negative: benefits.
+    reject_cost : number or array of shape (n,), optional
+        The cost of not deciding (say, of asking a human). A row is rejected if every decision is expected to cost more.
+    classes : array of K labels, optional
+        To have labels returned in place of the positions of classes.
+
+    Returns
+    -------
+    array of shape (n,)
+        Positions, with -1 for rejected rows; or labels, with None for rejected rows (an array of objects, then).
+        Of decisions that cost the same, but for rounding, the last one is taken: p = c is positive. Rejecting comes
+        after them.
+
+    References
+    ----------
+    Chow (1970), On optimum recognition error and reject tradeoff, IEEE Transactions on Information Theory 16.
+    Elkan (2001), The foundations of cost-sensitive learning, IJCAI.
+
+    Examples
+    --------
+    >>> decide([0.01, 0.05, 0.6], (1, 20))
+    array([0, 1, 1])
+    >>> decide([0.01, 0.3, 0.9], (1, 1), reject_cost=0.2, classes=["no", "yes"])
+    array(['no', None, 'yes'], dtype=object)
+    >>> costs = [[0, 1, 4], [1, 0, 1], [4, 1, 0]]  # far errors are dear
+    >>> decide([[0.5, 0.0, 0.5], [0.9, 0.1, 0.0]], costs)
+    array([1, 0])
+    """
+    values, complement = read_probabilities(p)
+    matrix = cost_matrix(costs)
+    n_classes = 2 if values.ndim == 1 else values.shape[1]
+    if matrix.shape[-1] != n_classes:
+        raise ValueError(
+            f"costs are for {matrix.shape[-1]} classes, but p has {n_classes}; costs must have shape "
+            f"({n_classes}, {n_classes})."
+        )
+    if matrix.ndim == 3 and len(matrix) != len(values):
+        raise ValueError(f"costs has {len(matrix)} matrices, p has {len(values)} rows: every row needs one.")
+    limit = _reject_costs(reject_cost, len(values))
+    decisions = np.empty(len(values), dtype=np.intp)
+    for start in range(0, len(values), _BLOCK):
+        rows = slice(start, start + _BLOCK)
+        block = values[rows]
+        if block.ndim == 1:
+            block = np.stack([1.0 - block if complement is None else complement[rows], block], axis=1)
+        expected = block @ matrix if matrix.ndim == 2 else np.einsum("ij,ijk->ik", block, matrix[rows])
+        decisions[rows] = _cheapest(expected, None if limit is None else limit[rows])
+    return decisions if classes is None else _labels(decisions, classes, n_classes, limit is not None)
+
+
+def _cheapest(expected: Array, limit: Array | None) -> NDArray[np.intp]:
+    """The last of the columns with the least expected cost; -1 where even that is above the limit."""
+    least = expected.min(axis=1)
+    ceiling = least + _ROUNDING * np.abs(least)
+    last = expected.shape[1] - 1 - np.argmax(expected[:, ::-1] <= ceiling[:, None], axis=1)
+    return last if limit is None else np.where(least - _ROUNDING * np.abs(least) > limit, -1, last)
+
+
+def _reject_costs(reject_cost: ArrayLike | None, n_rows: int) -> Array | None:
+    if reject_cost is None:
+        return None
+    limit = as_float(reject_cost, "reject_cost")
+    if limit.shape not in ((), (n_rows,)):
+        raise ValueError(f"reject_cost must be a number or one for each of {n_rows} rows, got shape {limit.shape}.")
+    if not np.isfinite(limit).all():
+        raise ValueError("reject_cost must be finite; leave it out to decide every row.")
+    return np.broadcast_to(limit, n_rows)
+
+
+def _labels(decisions: NDArray[np.intp], classes: ArrayLike, n_classes: int, may_reject: bool) -> NDArray[Any]:
+    labels = np.asarray(classes)
+    if labels.shape != (n_classes,):
+        raise ValueError(f"classes must be {n_classes} labels, one for every class of p, got {classes!r}.")
+    if not may_reject:
+        return labels[decisions]
+    return np.append(labels.astype(object), [None])[decisions]  # -1 is the last
+
+
+class ThresholdChoice(NamedTuple):
+    """The cheapest threshold, what it costs per row, and what theory's threshold costs; decisions by p >= threshold."""
+
+    threshold: float
+    expected_cost: float
+    theoretical_threshold: float
+    expected_cost_there: float
+    true_positives: float
+    false_positives: float
+    false_negatives: float
+    true_negatives: float
+
+
+def best_threshold(
+    y: ArrayLike,
+    p: ArrayLike,
+    costs: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    classes: ArrayLike | None = None,
+) -> ThresholdChoice:
+    """The threshold that would have been cheapest on these rows, among all there are, and what it costs.
+
+    If the probabilities are right, `cost_threshold` is the best there is, and the difference between the two costs is
+    chance; a large difference is what miscalibration costs. (On few rows the cheapest threshold is mostly luck.)
+
+    Parameters
+    ----------
+    y, p, sample_weight, classes
+        As for `proper_score`, of two classes.
+    costs : pair (false positive, false negative), text "1:20", or matrix (2, 2) with cost[true, decision]
+
+    Returns
+    -------
+    ThresholdChoice
+        A row is positive when p >= threshold. All thresholds between two neighbouring forecasts decide alike: the
+        theoretical one is returned if it lies in the cheapest such interval, its middle otherwise. Of several
+        cheapest intervals the one nearest to the theoretical threshold is taken. If it is cheapest to call no row
+        positive although a forecast is 1, the threshold is the smallest number above 1. The counts are sums of
+        weights, at `threshold`.
+
+    Examples
+    --------
+    >>> choice = best_threshold([0, 0, 1, 0, 1], [0.05, 0.2, 0.3, 0.4, 0.9], (1, 3))
+    >>> choice.threshold, choice.expected_cost, choice.false_positives
+    (0.25, 0.2, 1.0)
+    """
+    theory = cost_threshold(costs)
+    matrix = cost_matrix(costs)
+    forecast = read_binary(y, p, sample_weight, classes)
+    cuts = cuts_of(forecast)
+    # Cut i calls the forecasts from the i-th on positive; the last cut calls none so.
+    missed, false = cuts.missed, cuts.false
+    negative, positive = forecast.class_weight
+    total = forecast.total
+
+    def cost(cut: Any) -> Any:
+        counts = ((negative - false[cut], false[cut]), (missed[cut], positive - missed[cut]))
+        return sum(matrix[i, j] * (counts[i][j] / total) for i in (0, 1) for j in (0, 1))
+
+    costs_of_cuts = cost(slice(None))
+    least = costs_of_cuts.min()
+    cheapest = np.flatnonzero(costs_of_cuts <= least + _ROUNDING * np.abs(least))
+    at_theory = int(np.searchsorted(cuts.values, theory))  # as p >= theory decides
+    low, high = _interval(cuts, cheapest)
+    distance = np.where(cheapest == at_theory, -1.0, np.maximum(low - theory, theory - high))
+    chosen = int(np.argmin(distance))
+    cut = int(cheapest[chosen])
+    threshold = theory if cut == at_theory else _middle(float(low[chosen]), float(high[chosen]))
+    return ThresholdChoice(
+        threshold,
+        float(cost(cut)),
+        theory,
+        float(cost(at_theory)),
+        float(positive - missed[cut]),
+        float(false[cut]),
+        float(missed[cut]),
+        float(negative - false[cut]),
+    )
+
+
+def _interval(cuts: Cuts, cut: NDArray[np.intp]) -> tuple[Array, Array]:
+    """The thresholds above `low` and up to `high` that amount to a cut."""
+    above_all = 1.0 if cuts.values[-1] < 1.0 else np.nextafter(1.0, 2.0)
+    edges = np.concatenate([[0.0], cuts.values, [above_all]])
+    return edges[cut], edges[cut + 1]
+
+
+def _middle(low: float, high: float) -> float:
+    middle = low + 0.5 * (high - low)
+    return middle if middle > low else high

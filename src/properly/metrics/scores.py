@@ -1,0 +1,194 @@
+"""Proper scores: the mean loss of probability forecasts, for any proper loss."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from properly.losses import LogLoss, Loss, SquaredLoss, get_loss
+from properly.metrics.inputs import Forecast, mean, read_forecast, read_probabilities, read_weight
+from properly.probabilities import Array, as_float, as_probabilities
+
+
+def row_losses(y: ArrayLike, p: ArrayLike, loss: str | Loss = "log", *, classes: ArrayLike | None = None) -> Array:
+    """The loss of every row: what `proper_score` averages, and what `sign_test` and `paired_bootstrap` compare.
+
+    For two classes it is L₀(p) or L₁(p). For K > 2 classes log loss is -ln p_y, and any other loss is the sum over
+    the classes, each against the rest; squared loss so becomes ½ Σ_k (p_k - 1[y = k])².
+
+    >>> row_losses([0, 1, 1], [0.25, 0.25, 1.0]).round(3)
+    array([0.288, 1.386, 0.   ])
+    """
+    return losses_of(read_forecast(y, p, classes=classes), get_loss(loss))
+
+
+def proper_score(
+    y: ArrayLike,
+    p: ArrayLike,
+    loss: str | Loss = "log",
+    *,
+    sample_weight: ArrayLike | None = None,
+    classes: ArrayLike | None = None,
+) -> float:
+    """The mean loss of the forecasts p: the smaller the better, and nothing beats the true probabilities on average.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Labels. For a single column of probabilities the positive class is the larger of the two labels.
+    p : array of shape (n,), (n, 2) or (n, K)
+        The probability of the positive class, or of every class in sorted order.
+    loss : Loss or a key of `properly.losses.LOSSES`, default "log"
+        "squared" is half the Brier score. For K > 2 classes log loss is -ln p_y; any other loss is the sum over the
+        classes of its loss of each class against the rest.
+    sample_weight : array of shape (n,), optional
+        A weight of 2 counts as the row twice, a weight of 0 as no row.
+    classes : array of K labels, optional
+        The labels in the order of the columns of p (negative, positive for one column). Needed where y lacks some of
+        them; a y of zeros or ones only is understood.
+
+    Returns
+    -------
+    float
+        ∞ if any row has an infinite loss: log loss of a forecast of 0 for what happened. Nothing is clipped.
+
+    Examples
+    --------
+    >>> proper_score([0, 1, 1], [0.1, 0.8, 0.6])
+    0.2797765635793...
+    >>> from properly.losses import BetaLoss
+    >>> proper_score(["no", "yes", "yes"], [0.1, 0.8, 0.6], BetaLoss(1, 3))
+    0.003719...
+    """
+    forecast = read_forecast(y, p, sample_weight, classes)
+    return score_of(forecast, get_loss(loss))
+
+
+def log_loss(
+    y: ArrayLike, p: ArrayLike, *, sample_weight: ArrayLike | None = None, classes: ArrayLike | None = None
+) -> float:
+    """Mean of -ln p of what happened; the smaller the better. ∞ if that was given no probability at all.
+
+    >>> log_loss([0, 1], [0.5, 0.5]), log_loss([0, 1], [0.5, 0.0])
+    (0.693..., inf)
+    """
+    return proper_score(y, p, LogLoss(), sample_weight=sample_weight, classes=classes)
+
+
+def brier_score(
+    y: ArrayLike, p: ArrayLike, *, sample_weight: ArrayLike | None = None, classes: ArrayLike | None = None
+) -> float:
+    """Mean of (p - y)² for two classes, of Σ_k (p_k - 1[y = k])² for more; the smaller the better, at most 1 or 2.
+
+    >>> brier_score([0, 1], [0.5, 0.75])
+    0.15625
+    """
+    return 2.0 * proper_score(y, p, SquaredLoss(), sample_weight=sample_weight, classes=classes)
+
+
+def skill_score(
+    y: ArrayLike,
+    p: ArrayLike,
+    loss: str | Loss = "log",
+    *,
+    reference: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    classes: ArrayLike | None = None,
+) -> float:
+    """How much of a reference's loss is saved, 1 - score(p)/score(reference): 1 is perfect, 0 as good, below 0 worse.
+
+    Parameters
+    ----------
+    y, p, loss, sample_weight, classes
+        As for `proper_score`. The loss should be 0 for a perfect forecast, as all but `GEVLoss` with ξ >= 1 are.
+    reference : array like p, or one forecast for all rows (a number, or K numbers), optional
+        None means the class frequencies of y. Then the skill of log loss is McFadden's R², that of squared loss the
+        Brier skill score.
+
+    Returns
+    -------
+    float
+        0 if both scores are equal, also when both are 0 or ∞; -∞ against a perfect reference.
+
+    Examples
+    --------
+    >>> skill_score([0, 0, 1, 1], [0.1, 0.2, 0.7, 0.9], "squared")
+    0.85
+    >>> skill_score([0, 1], [0.2, 0.9], reference=0.5)
+    0.763...
+    """
+    forecast = read_forecast(y, p, sample_weight, classes)
+    kind = get_loss(loss)
+    score = score_of(forecast, kind)
+    if reference is None:
+        yardstick = base_score(forecast, kind)
+    else:
+        yardstick = proper_score(
+            y, _as_rows(reference, len(np.asarray(p))), kind, sample_weight=sample_weight, classes=classes
+        )
+    if score == yardstick:
+        return 0.0
+    with np.errstate(divide="ignore"):
+        return float(1.0 - np.float64(score) / yardstick)
+
+
+def _as_rows(reference: ArrayLike, n_rows: int) -> Array:
+    """Checked probabilities; a single forecast is repeated for every row."""
+    values = as_float(reference, "reference")
+    if values.ndim == 0:
+        values = np.broadcast_to(values, n_rows)
+    elif values.ndim == 1 and len(values) != n_rows:
+        values = np.broadcast_to(values, (n_rows, len(values)))
+    read_probabilities(values, "reference")
+    return values
+
+
+def probability_rmse(true_p: ArrayLike, p: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
+    """√ of the mean squared difference to known true probabilities; the smaller the better.
+
+    For more than two classes the mean is over rows and classes.
+
+    >>> probability_rmse([0.1, 0.5], [0.1, 0.8])
+    0.2121...
+    """
+    truth, _ = read_probabilities(true_p, "true_p")
+    values, _ = read_probabilities(p)
+    if truth.shape != values.shape:
+        raise ValueError(f"true_p and p must have the same shape, got {truth.shape} and {values.shape}.")
+    squares = (values - truth) ** 2
+    return float(np.sqrt(mean(squares.reshape(len(squares), -1).mean(axis=1), read_weight(sample_weight, len(values)))))
+
+
+def score_of(forecast: Forecast, loss: Loss) -> float:
+    """The mean loss of a checked forecast."""
+    return forecast.mean(losses_of(forecast, loss))
+
+
+def losses_of(forecast: Forecast, loss: Loss) -> Array:
+    """The losses of the rows of a checked forecast, block by block."""
+    losses = np.empty(len(forecast.codes))
+    for rows in forecast.blocks():
+        losses[rows] = _block_losses(forecast, loss, rows)
+    return losses
+
+
+def _block_losses(forecast: Forecast, loss: Loss, rows: slice) -> Array:
+    with np.errstate(all="ignore"):
+        if forecast.binary:
+            at0, at1 = loss._losses(forecast.at(rows))
+            return np.where(forecast.positive[rows], at1, at0)
+        p, codes = forecast.p[rows], forecast.codes[rows]
+        if isinstance(loss, LogLoss):
+            return -np.log(p[np.arange(len(codes)), codes])
+        at0, at1 = loss._losses(as_probabilities(p))
+        return np.where(codes[:, None] == np.arange(p.shape[1]), at1, at0).sum(axis=1)
+
+
+def base_score(forecast: Forecast, loss: Loss) -> float:
+    """The score of forecasting the class frequencies for every row: the entropy of the labels."""
+    share = forecast.class_weight / forecast.total
+    if forecast.binary:
+        return float(loss.entropy(share[1], share[0]))
+    if isinstance(loss, LogLoss):
+        return float(-np.sum(share[share > 0.0] * np.log(share[share > 0.0])))
+    return float(np.sum(loss.entropy(share)))

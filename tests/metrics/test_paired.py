@@ -1,0 +1,116 @@
+import numpy as np
+import pytest
+from scipy import stats
+
+from properly.metrics import paired_bootstrap, sign_test
+
+
+@pytest.mark.parametrize(("wins_a", "wins_b", "ties"), [(5, 0, 1), (7, 3, 0), (4, 4, 9), (0, 1, 0), (60, 90, 4)])
+def test_sign_test_is_the_binomial_test(wins_a, wins_b, ties):
+    a = np.concatenate([np.zeros(wins_a), np.ones(wins_b), np.ones(ties)])
+    b = np.concatenate([np.ones(wins_a), np.zeros(wins_b), np.ones(ties)])
+    result = sign_test(a, b)
+    assert result[:3] == (wins_a, wins_b, ties)
+    assert result.p_value == pytest.approx(stats.binomtest(wins_a, wins_a + wins_b).pvalue, rel=1e-12)
+    assert sign_test(b, a).p_value == result.p_value
+
+
+def test_sign_test_of_infinite_losses_and_ties():
+    assert sign_test([np.inf, np.inf, 1.0], [np.inf, 2.0, np.inf]) == (1.0, 1.0, 1.0, 1.0)
+    assert sign_test([1.0, 2.0], [1.0, 2.0]) == (0.0, 0.0, 2.0, 1.0)
+
+
+def test_sign_test_counts_weights():
+    rng = np.random.default_rng(0)
+    a, b, weight = rng.random(50), rng.random(50), rng.integers(0, 4, 50)
+    assert sign_test(a, b, sample_weight=weight) == pytest.approx(sign_test(np.repeat(a, weight), np.repeat(b, weight)))
+    assert 0.0 < sign_test(a, b, sample_weight=rng.random(50)).p_value <= 1.0
+
+
+@pytest.mark.parametrize("n_rows", [400, 30_000])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_bootstrap_agrees_with_the_normal_approximation(n_rows, weighted):
+    rng = np.random.default_rng(0)
+    a = rng.exponential(size=n_rows)
+    b = a + 0.5 * rng.normal(size=n_rows) + 0.02
+    weight = rng.random(n_rows) if weighted else np.ones(n_rows)
+    difference = np.average(a - b, weights=weight)
+    error = np.sqrt(np.sum((weight * (a - b - difference)) ** 2)) / weight.sum()
+    result = paired_bootstrap(a, b, sample_weight=weight if weighted else None, random_state=0)
+    assert result.difference == pytest.approx(difference, rel=1e-9)
+    assert result.standard_error == pytest.approx(error, rel=0.06)
+    assert result.low == pytest.approx(difference - 1.96 * error, abs=0.2 * error)
+    assert result.high == pytest.approx(difference + 1.96 * error, abs=0.2 * error)
+    expected = 2 * stats.norm.sf(abs(difference) / error)
+    assert result.p_value == pytest.approx(expected, abs=0.03)
+
+
+def test_grouping_rows_keeps_the_variance_of_sorted_data():
+    difference = np.sort(np.random.default_rng(0).exponential(size=200_000))
+    result = paired_bootstrap(difference, np.zeros(200_000), random_state=0)
+    assert result.standard_error == pytest.approx(difference.std() / np.sqrt(200_000), rel=0.06)
+
+
+def test_bootstrap_repeats_itself():
+    rng = np.random.default_rng(0)
+    a, b = rng.random(100), rng.random(100)
+    assert paired_bootstrap(a, b, random_state=1) == paired_bootstrap(a, b, random_state=1)
+    assert paired_bootstrap(a, b, random_state=1) != paired_bootstrap(a, b, random_state=2)
+    narrow = paired_bootstrap(a, b, random_state=1, confidence=0.5)
+    wide = paired_bootstrap(a, b, random_state=1, confidence=0.99)
+    assert wide.low < narrow.low < narrow.difference < narrow.high < wide.high
+    swapped = paired_bootstrap(b, a, random_state=1)
+    assert swapped.difference == pytest.approx(-paired_bootstrap(a, b, random_state=1).difference)
+
+
+def test_p_values_are_honest():
+    """Without a difference they fall below 0.1 in about a tenth of the samples."""
+    rng = np.random.default_rng(0)
+    below = sum(
+        paired_bootstrap(rng.random(200), rng.random(200), n_resamples=300, random_state=i).p_value < 0.1
+        for i in range(300)
+    )
+    assert 15 <= below <= 50
+
+
+def test_degenerate_differences():
+    assert paired_bootstrap([1.0, 2.0], [1.0, 2.0], random_state=0) == (0.0, 0.0, 0.0, 1.0, 0.0)
+    assert paired_bootstrap([np.inf, 2.0], [np.inf, 2.0], random_state=0).difference == 0.0
+    one = paired_bootstrap([1.0], [3.0], random_state=0)
+    assert (one.difference, one.low, one.high) == (-2.0, -2.0, -2.0)
+    assert one.p_value == pytest.approx(2 / 2001)  # the smallest there is with 2,000 resamples
+    only = paired_bootstrap([1.0, np.inf], [2.0, 0.0], sample_weight=[1, 0], random_state=0)
+    assert only.difference == -1.0
+    with pytest.raises(ValueError, match="the losses of 1 rows are infinite for one of the two"):
+        paired_bootstrap([np.inf, 1.0], [1.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "options", "message"),
+    [
+        ([1.0], [1.0, 2.0], {}, r"the same n > 0 rows, got shapes \(1,\) and \(2,\)"),
+        ([], [], {}, "n > 0 rows"),
+        ([[1.0]], [[1.0]], {}, "two arrays of the same n"),
+        ([1.0, np.nan], [1.0, 2.0], {}, "losses_a must not contain nan, as row 1 does"),
+        (["a"], [1.0], {}, "losses_a must be numbers"),
+        ([1.0], [1.0], {"sample_weight": [0.0]}, "zero for every row"),
+    ],
+)
+def test_bad_losses(a, b, options, message):
+    for test in (sign_test, paired_bootstrap):
+        with pytest.raises(ValueError, match=message):
+            test(a, b, **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"confidence": 1.0}, "confidence must lie strictly between 0 and 1, got 1.0"),
+        ({"confidence": "high"}, "confidence must be a number"),
+        ({"n_resamples": 0}, "n_resamples must be a whole number above 0"),
+        ({"n_resamples": 10.5}, "n_resamples must be a whole number above 0"),
+    ],
+)
+def test_bad_options(options, message):
+    with pytest.raises(ValueError, match=message):
+        paired_bootstrap([1.0, 2.0], [2.0, 1.0], **options)
