@@ -1,0 +1,103 @@
+"""What sets one proper loss apart from another: where its weight lies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import special as sc
+
+from properly.diagnostics.frames import as_frame
+from properly.losses import CostWeightedLoss, Loss, get_loss
+from properly.probabilities import Array
+
+_POINTS = 400
+
+
+@dataclass(frozen=True)
+class LossCurves:
+    """What `loss_curves` returns; arrays have a row for each loss, a column for each p.
+
+    Attributes
+    ----------
+    names : tuple of str
+    p : array of shape (n_points,)
+    weight : array of shape (n_losses, n_points)
+        ω(p); a point mass is nan.
+    entropy : array
+        The expected loss when p is said and true.
+    loss0, loss1 : array
+        The loss of p when the row is negative, and when it is positive.
+    """
+
+    names: tuple[str, ...]
+    p: Array
+    weight: Array
+    entropy: Array
+    loss0: Array
+    loss1: Array
+
+    def frame(self) -> Any:
+        """A pandas DataFrame, one row for each loss and p."""
+        values = {name: getattr(self, name).ravel() for name in ("weight", "entropy", "loss0", "loss1")}
+        names = np.repeat(np.array(self.names, dtype=object), len(self.p))
+        return as_frame({"loss": names, "p": np.tile(self.p, len(self.names)), **values})
+
+    def plot(self, *, scale: str = "probability") -> Any:
+        """Draw weights, entropies and losses side by side; returns the matplotlib Figure.
+
+        A loss and a multiple of it are the same in use, so every loss is divided by the height of its entropy.
+
+        Parameters
+        ----------
+        scale : {"probability", "log-odds"}, default "probability"
+        """
+        from properly.plots.loss_curves import draw_loss_curves
+
+        return draw_loss_curves(self, scale=scale)
+
+
+def loss_curves(losses: Iterable[str | Loss] | Mapping[str, str | Loss] = ("log", "squared", "boosting")) -> LossCurves:
+    """Weight, entropy and partial losses of proper losses, to see which probabilities they care about.
+
+    A proper loss is the average of cost-weighted errors over all thresholds c, with the weight ω(c) [1]. The log loss
+    has ω = 1/(p(1-p)), much weight at both ends; squared loss has the same weight everywhere; a loss tailored to the
+    threshold 0.1 has most of it there. The entropy is concave, with the second derivative -ω: it is the impurity by
+    which trees split.
+
+    Parameters
+    ----------
+    losses : losses or their keys, or a mapping from names to them
+        Names are keys, or what the loss prints as, unless given.
+
+    References
+    ----------
+    Buja, Stuetzle & Shen (2005), Loss functions for binary class probability estimation and classification.
+
+    Examples
+    --------
+    >>> from properly.losses import BetaLoss
+    >>> curves = loss_curves({"squared": "squared", "tailored": BetaLoss.tailored(at=0.3, concentration=50.0)})
+    >>> curves.p[curves.weight[1].argmax()].round(3)  # ω is proportional to p^14 (1-p)^34
+    np.float64(0.292)
+    """
+    if isinstance(losses, str | Loss):
+        losses = [losses]
+    if isinstance(losses, Mapping):
+        chosen = {str(name): get_loss(loss) for name, loss in losses.items()}
+    else:
+        chosen = {loss if isinstance(loss, str) else repr(loss): get_loss(loss) for loss in losses}
+    if not chosen:
+        raise ValueError("losses is empty; name at least one, such as 'log'.")
+    p = np.union1d(np.arange(1, _POINTS) / _POINTS, sc.expit(np.linspace(-10.0, 10.0, _POINTS)))
+    each = list(chosen.values())
+    return LossCurves(
+        tuple(chosen),
+        p,
+        np.stack([np.full_like(p, np.nan) if isinstance(loss, CostWeightedLoss) else loss.weight(p) for loss in each]),
+        np.stack([loss.entropy(p) for loss in each]),
+        np.stack([loss.loss0(p) for loss in each]),
+        np.stack([loss.loss1(p) for loss in each]),
+    )

@@ -1,0 +1,169 @@
+"""Reliability: what the forecasts say against what happens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import check_random_state
+
+from properly.diagnostics.frames import as_frame
+from properly.diagnostics.inputs import check_confidence, check_count
+from properly.diagnostics.tally import Tally, isotonic_rates, tally
+from properly.metrics.inputs import Forecast, read_binary
+from properly.probabilities import Array
+
+_MOST_DRAWS = 2**31 - 1  # of one binomial number
+_CHUNK = 4096  # points whose quantiles are taken at a time
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """What `reliability` returns: one entry a distinct forecast, or a group of neighbouring ones, in rising order.
+
+    Attributes
+    ----------
+    forecast : array
+        What was said.
+    weight, positive : array
+        The weight of the rows with this forecast, and of the positives among them.
+    recalibrated : array
+        What should have been said: the share of positives in the isotonic block of the forecast.
+    low, high : array
+        Where `recalibrated` would lie, with probability `confidence` at each forecast, if the forecasts were right.
+    confidence : float
+    """
+
+    forecast: Array
+    weight: Array
+    positive: Array
+    recalibrated: Array
+    low: Array
+    high: Array
+    confidence: float
+
+    @property
+    def outside(self) -> float:
+        """The share of the weight that lies outside the band; about 1 - confidence, or less, if all is well."""
+        beyond = (self.recalibrated < self.low) | (self.recalibrated > self.high)
+        return float(self.weight[beyond].sum() / self.weight.sum())
+
+    def frame(self) -> Any:
+        """A pandas DataFrame, one row a forecast."""
+        names = ("forecast", "weight", "positive", "recalibrated", "low", "high")
+        return as_frame({name: getattr(self, name) for name in names})
+
+    def plot(self, ax: Any = None, *, scale: str = "probability", histogram: bool = True) -> Any:
+        """Draw the recalibrated against the forecast probabilities, with the band around the diagonal.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            A figure of its own if not given.
+        scale : {"probability", "log-odds"}, default "probability"
+            "log-odds" spreads both ends, for rare classes: 0.001 is as far from 0.01 as 0.01 from 0.1. There is no
+            place for 0 and 1 on it: they have a lane of their own beyond the ends, marked by triangles, which holds
+            everything nearer to 0 or 1 than 1/(10n), for n rows, or 1e-12.
+        histogram : bool, default True
+            Draw how the forecasts are distributed, above.
+        """
+        from properly.plots.reliability import draw_reliability
+
+        return draw_reliability(self, ax, scale=scale, histogram=histogram)
+
+
+def reliability(
+    y: ArrayLike,
+    p: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    classes: ArrayLike | None = None,
+    n_resamples: int = 200,
+    confidence: float = 0.9,
+    random_state: int | np.random.RandomState | None = 0,
+    max_points: int = 100_000,
+) -> Reliability:
+    """Reliability diagram without bins to choose: isotonic regression of the labels on the forecasts (CORP).
+
+    Forecasts are right, or calibrated, if of those that say p a share p comes true. Isotonic regression estimates that
+    share as a non-decreasing function of the forecast; its blocks are the bins, as many and as wide as the
+    data want. The closer to the diagonal the better. Even perfect forecasts stray from it, since labels are chance:
+    the band says how far. For it, labels are drawn as if every forecast were right, and recalibrated in turn.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Labels of two classes; the larger is the positive one.
+    p : array of shape (n,) or (n, 2)
+        Probabilities of the positive class.
+    sample_weight : array of shape (n,), optional
+        A weight counts as that many rows, also for the band: weights that are not counts should have a mean of 1, or
+        less if they differ much. Between whole numbers the spread of the drawn labels is interpolated.
+    classes : pair of labels, optional
+        The negative and the positive one, where the labels found do not tell.
+    n_resamples : int, default 200
+    confidence : float, default 0.9
+        Of the band, at each forecast alone.
+    random_state : int, RandomState or None, default 0
+    max_points : int, default 100_000
+        Where there are more distinct forecasts, neighbours are taken together; the curve stays exact.
+
+    References
+    ----------
+    Dimitriadis, Gneiting & Jordan (2021), Stable reliability diagrams for probabilistic classifiers, PNAS 118.
+
+    Examples
+    --------
+    >>> p = [0.1, 0.2, 0.2, 0.4, 0.6, 0.9]
+    >>> result = reliability([0, 0, 1, 1, 0, 1], p)
+    >>> result.forecast
+    array([0.1, 0.2, 0.4, 0.6, 0.9])
+    >>> result.recalibrated
+    array([0. , 0.5, 0.5, 0.5, 1. ])
+    """
+    check_count(n_resamples, "n_resamples", 2)
+    check_count(max_points, "max_points", 2)
+    check_confidence(confidence)
+    forecast = read_binary(y, p, sample_weight, classes)
+    return reliability_of(forecast, n_resamples, confidence, random_state, max_points)
+
+
+def reliability_of(
+    forecast: Forecast,
+    n_resamples: int,
+    confidence: float,
+    random_state: int | np.random.RandomState | None,
+    max_points: int,
+) -> Reliability:
+    """`reliability` of checked input."""
+    counted = tally(forecast, max_points)
+    low, high = _consistency_band(counted, n_resamples, confidence, check_random_state(random_state))
+    recalibrated = isotonic_rates(counted.positive, counted.weight)
+    return Reliability(*counted, recalibrated, low, high, float(confidence))
+
+
+def _consistency_band(
+    counted: Tally, n_resamples: int, confidence: float, random: np.random.RandomState
+) -> tuple[Array, Array]:
+    """Pointwise quantiles of the recalibrated forecasts under labels drawn from the forecasts.
+
+    A drawn share of positives has the mean p and the variance p(1-p)/weight: binomial where the weight is whole.
+    """
+    p, weight = counted.forecast, counted.weight
+    draws = np.clip(np.rint(weight), 1, _MOST_DRAWS).astype(np.int64)
+    spread = np.sqrt(draws / weight)
+    single = bool((draws == 1).all())
+    curves = np.empty((n_resamples, len(p)))
+    for curve in curves:
+        share = (random.random_sample(len(p)) < p) if single else random.binomial(draws, p) / draws
+        curve[:] = isotonic_rates(weight * (p + spread * (share - p)), weight)
+    tail = 0.5 * (1.0 - confidence)
+    band = np.empty((2, len(p)))
+    for begin in range(0, len(p), _CHUNK):
+        part = slice(begin, begin + _CHUNK)
+        # These quantiles of a few curves hold one more as often as asked for; NumPy's usual ones are too narrow.
+        band[:, part] = np.quantile(curves[:, part], [tail, 1.0 - tail], axis=0, method="weibull")
+    low, high = np.clip(band, 0.0, 1.0)
+    return low, high

@@ -1,0 +1,90 @@
+"""The reliability diagram."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from properly.options import choose
+from properly.plots.scales import SCALES, LogOdds, Scale
+from properly.plots.style import INK, PALE, STYLES, canvas, visible
+
+if TYPE_CHECKING:
+    from properly.diagnostics.reliability import Reliability
+
+_BARS = 40
+_NEAREST = 1e-12  # to 0 and to 1 that a log-odds axis reaches
+
+
+def draw_reliability(
+    result: Reliability,
+    ax: Any = None,
+    *,
+    scale: str = "probability",
+    histogram: bool = True,
+    legend: bool = True,
+) -> Any:
+    """Draw what `properly.diagnostics.reliability` found; see `Reliability.plot`."""
+    where = _scale_of(result, scale)
+    limits = where.limits
+    with canvas(ax) as axes:
+        x, y = where(result.forecast), where(result.recalibrated)
+        low, high = where(result.low), where(result.high)
+        axes.plot(*[_diagonal(where)] * 2, color=PALE, linewidth=1.0)
+        below, above = (visible(axes, x, edge, (*limits, *limits)) for edge in (low, high))
+        axes.fill(
+            np.concatenate([x[below], x[above][::-1]]),
+            np.concatenate([low[below], high[above][::-1]]),
+            color=STYLES[0].colour,
+            alpha=0.2,
+            linewidth=0.0,
+            label=f"right forecasts, {100 * result.confidence:g} %",
+        )
+        kept = visible(axes, x, y, (*limits, *limits))
+        axes.plot(x[kept], y[kept], color=STYLES[0].colour, label="observed")
+        if isinstance(where, LogOdds):
+            _mark_ends(axes, where, x, y)
+        where.label(axes.xaxis)
+        where.label(axes.yaxis)
+        axes.set(aspect="equal", xlabel="forecast probability", ylabel="share that came true")
+        if legend:
+            axes.legend(loc="upper left")
+        if histogram:
+            _draw_histogram(axes, result, where)
+    return axes
+
+
+def _scale_of(result: Reliability, scale: str) -> Scale:
+    """Ends that n rows can tell from 0 and 1, and no wider than what is there."""
+    kind = choose(scale, SCALES, "scale")
+    nothing = max(0.1 / max(float(result.weight.sum()), 1.0), _NEAREST)
+    there = np.concatenate([result.forecast, result.recalibrated])
+    there = there[(there >= nothing) & (there <= 1.0 - nothing)]
+    return kind.of(float(there.min(initial=0.5)), float(there.max(initial=0.5)), lanes=True)
+
+
+def _diagonal(where: Scale) -> tuple[float, float]:
+    return (where.low, where.high) if isinstance(where, LogOdds) else (0.0, 1.0)
+
+
+def _mark_ends(axes: Any, where: LogOdds, x: Any, y: Any) -> None:
+    """Triangles in the lanes of 0 and 1."""
+    for end, marker in ((where.low, "v"), (where.high, "^")):
+        inside = y < where.low if marker == "v" else y > where.high
+        if inside.any():
+            edge = end - where.lane if marker == "v" else end + where.lane
+            ends = x[inside][[0, -1]]
+            axes.plot(ends, [edge, edge], marker, color=STYLES[0].colour, markersize=6, clip_on=False)
+        for line in (axes.axhline, axes.axvline):
+            line(end, color=PALE, linewidth=0.6, linestyle=(0, (1, 3)))
+
+
+def _draw_histogram(axes: Any, result: Reliability, where: Scale) -> None:
+    """The distribution of the forecasts, in a strip above."""
+    strip = axes.inset_axes((0.0, 1.02, 1.0, 0.14))
+    edges = np.linspace(*where.limits, _BARS + 1)
+    bars = np.histogram(where(result.forecast), edges, weights=result.weight)[0]
+    strip.stairs(bars, edges, fill=True, color=INK, alpha=0.6)
+    strip.set_xlim(*where.limits)
+    strip.set_axis_off()

@@ -1,0 +1,98 @@
+"""Calibration by group against the same numbers computed group by group."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import beta
+
+from properly.diagnostics import by_group
+from properly.metrics import log_loss, score_decomposition
+
+RANDOM = np.random.RandomState(0)
+N = 600
+P = RANDOM.beta(1.0, 4.0, N)
+Y = (RANDOM.random_sample(N) < P).astype(int)
+GROUP = RANDOM.choice(["b", "a", "c"], N)
+WEIGHT = RANDOM.randint(0, 4, N).astype(float)
+
+
+@pytest.mark.parametrize("weight", [None, WEIGHT], ids=["plain", "weighted"])
+def test_each_group_as_if_alone(weight):
+    result = by_group(Y, P, GROUP, sample_weight=weight, loss="squared", confidence=0.8)
+    assert result.groups == ("a", "b", "c")
+    for k, name in enumerate("abc"):
+        own = name == GROUP
+        own_weight = None if weight is None else weight[own]
+        n = own.sum() if weight is None else own_weight.sum()
+        positive = np.sum(Y[own]) if weight is None else own_weight @ Y[own]
+        parts = score_decomposition(Y[own], P[own], "squared", sample_weight=own_weight)
+        assert result.weight[k] == n
+        assert result.base_rate[k] == pytest.approx(positive / n)
+        assert result.mean_p[k] == pytest.approx(np.average(P[own], weights=own_weight))
+        assert result.score[k] == pytest.approx(parts.score)
+        assert result.miscalibration[k] == pytest.approx(parts.miscalibration)
+        expected = beta(positive + 0.5, n - positive + 0.5).ppf([0.1, 0.9])
+        np.testing.assert_allclose([result.low[k], result.high[k]], expected)
+
+
+def test_a_group_that_is_wrong_is_found():
+    p = np.where(GROUP == "b", P / 3, P)
+    np.testing.assert_array_equal(by_group(Y, p, GROUP).off, [False, True, False])
+
+
+def test_groups_of_one_class_have_an_open_interval():
+    result = by_group([0, 0, 1, 1], [0.1, 0.2, 0.9, 1.0], [1, 1, 2, 2])
+    assert (result.low[0], result.high[1]) == (0.0, 1.0)
+    assert 0.0 < result.high[0] < 1.0
+    assert result.groups == ("1", "2")
+
+
+@pytest.mark.parametrize(
+    ("group", "names"),
+    [
+        ([2.0, np.nan, 1.0, np.nan], ("1.0", "2.0", "(missing)")),
+        (np.array(["b", None, "a", float("nan")], dtype=object), ("a", "b", "(missing)")),
+        (pd.Series(["b", pd.NA, "a", None], dtype="string"), ("a", "b", "(missing)")),
+        (pd.Categorical(["b", None, "a", None]), ("a", "b", "(missing)")),
+        (np.array(["b", None, 10, None], dtype=object), ("10", "b", "(missing)")),
+        (
+            np.array(["2020-01-02", "NaT", "2020-01-01", "NaT"], dtype="M8[D]"),
+            ("2020-01-01", "2020-01-02", "(missing)"),
+        ),
+    ],
+)
+def test_any_labels(group, names):
+    result = by_group([0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4], group)
+    assert result.groups == names
+    np.testing.assert_array_equal(result.weight, [1.0, 1.0, 2.0])
+    np.testing.assert_allclose(result.mean_p, [0.3, 0.1, 0.3])
+
+
+def test_more_classes_are_judged_by_the_most_probable():
+    p = RANDOM.dirichlet([1.0, 1.0, 1.0], 200)
+    y = (p.cumsum(axis=1) > RANDOM.random_sample((200, 1))).argmax(axis=1)
+    result = by_group(np.array(["x", "y", "z"])[y], p, np.zeros(200))
+    right = p.argmax(axis=1) == y
+    assert result.base_rate[0] == pytest.approx(right.mean())
+    assert result.mean_p[0] == pytest.approx(p.max(axis=1).mean())
+    assert result.score[0] == pytest.approx(log_loss(right, p.max(axis=1)))
+
+
+def test_both_columns_are_used():
+    q = np.array([1e-20, 0.5])
+    result = by_group([0, 0], np.column_stack([q, 1 - q]), ["a", "a"])
+    assert result.score[0] == pytest.approx(np.mean(-np.log(q)))
+
+
+def test_frame():
+    frame = by_group(Y, P, GROUP).frame()
+    assert frame["group"].tolist() == ["a", "b", "c"]
+    assert "miscalibration" in frame
+
+
+@pytest.mark.parametrize("group", [["a"], "a", [["a", "b"], ["a", "b"]]])
+def test_errors(group):
+    with pytest.raises(ValueError, match="group must be a label for each row of y"):
+        by_group([0, 1], [0.1, 0.2], group)
+    with pytest.raises(ValueError, match="group must be a label for each row of y"):
+        by_group([0, 1], [0.1, 0.2], group, sample_weight=[1.0, 0.0])

@@ -1,0 +1,137 @@
+"""The reliability curve is isotonic regression's; the band holds what right forecasts give."""
+
+import numpy as np
+import pytest
+from sklearn.isotonic import IsotonicRegression
+
+from properly.diagnostics import reliability
+
+
+def rows(n, seed=0, digits=None):
+    random = np.random.RandomState(seed)
+    p = random.beta(0.5, 3.0, n)
+    y = random.random_sample(n) < p
+    return y, p if digits is None else p.round(digits), random.exponential(size=n)
+
+
+@pytest.mark.parametrize("digits", [None, 2])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_curve_is_that_of_scikit_learn(digits, weighted):
+    y, p, weight = rows(500, digits=digits)
+    weight = weight if weighted else None
+    result = reliability(y, p, sample_weight=weight)
+    expected = IsotonicRegression().fit(p, y, sample_weight=weight).predict(result.forecast)
+    np.testing.assert_array_equal(result.forecast, np.unique(p))
+    np.testing.assert_allclose(result.recalibrated, expected, atol=1e-12)
+    np.testing.assert_allclose(result.weight.sum(), 500 if weight is None else weight.sum())
+    np.testing.assert_allclose(result.positive.sum(), y.sum() if weight is None else weight[y].sum())
+
+
+def test_grouped_neighbours_leave_the_curve_exact():
+    y, p, weight = rows(20_000)
+    exact = reliability(y, p, sample_weight=weight, n_resamples=2)
+    grouped = reliability(y, p, sample_weight=weight, n_resamples=2, max_points=400)
+    assert len(exact.forecast) == 20_000
+    assert len(grouped.forecast) <= 400
+    at = np.searchsorted(exact.forecast, grouped.forecast, side="right") - 1
+    np.testing.assert_allclose(grouped.recalibrated, exact.recalibrated[at], rtol=1e-12)
+    assert grouped.weight.sum() == pytest.approx(weight.sum())
+    assert grouped.weight @ grouped.forecast == pytest.approx(weight @ p)
+    assert grouped.weight.max() < 2 * weight.sum() / 300
+
+
+def test_more_blocks_than_points_are_grouped_all_the_same():
+    p = np.arange(1, 1001) / 1001
+    y = np.concatenate([np.zeros(1000), np.ones(1000)])
+    weight = np.concatenate([1 - p, p])  # every forecast is a block of its own
+    result = reliability(y, np.tile(p, 2), sample_weight=weight, n_resamples=2, max_points=100)
+    assert len(result.forecast) <= 100
+    np.testing.assert_allclose(result.recalibrated, result.forecast, rtol=1e-9)
+
+
+def test_right_forecasts_lie_in_the_band_as_often_as_it_says():
+    inside = []
+    for seed in range(60):
+        random = np.random.RandomState(seed)
+        p = np.repeat([0.1, 0.3, 0.5, 0.8], 200)
+        result = reliability(random.random_sample(800) < p, p, n_resamples=400, confidence=0.8, random_state=seed)
+        inside.append((result.low <= result.recalibrated) & (result.recalibrated <= result.high))
+    assert 0.75 < np.mean(inside) < 0.9  # counts are discrete: the band covers a little more than 0.8
+
+
+def test_wrong_forecasts_lie_outside():
+    y, p, _ = rows(5000)
+    right, wrong = reliability(y, p), reliability(y, np.sqrt(p))
+    assert right.outside < 0.3
+    assert wrong.outside > 0.8
+
+
+def test_the_band_of_two_values_is_binomial():
+    p = np.repeat([0.2, 0.7], [1000, 500])
+    result = reliability(np.arange(1500) % 2, p, n_resamples=4000, confidence=0.9)
+    deviation = np.sqrt(np.array([0.2 * 0.8 / 1000, 0.7 * 0.3 / 500]))
+    np.testing.assert_allclose(result.high - result.low, 2 * 1.645 * deviation, rtol=0.1)
+    np.testing.assert_allclose((result.high + result.low) / 2, [0.2, 0.7], atol=0.003)
+
+
+@pytest.mark.parametrize("weight", [0.25, 2.0, 2.5])
+def test_a_weight_counts_as_that_many_rows_also_for_the_band(weight):
+    p = np.repeat([0.2, 0.7], 400)
+    y = np.arange(800) % 3 == 0
+    wide = reliability(y, p, n_resamples=3000)
+    narrow = reliability(y, p, sample_weight=np.full(800, weight), n_resamples=3000, random_state=1)
+    np.testing.assert_array_equal(narrow.recalibrated, wide.recalibrated)
+    np.testing.assert_allclose((wide.high - wide.low) / (narrow.high - narrow.low), np.sqrt(weight), rtol=0.12)
+
+
+def test_rows_of_weight_0_do_not_count():
+    y, p, weight = rows(300)
+    weight[::3] = 0.0
+    kept = weight > 0.0
+    some, all_rows = reliability(y[kept], p[kept], sample_weight=weight[kept]), reliability(y, p, sample_weight=weight)
+    np.testing.assert_array_equal(some.high, all_rows.high)
+
+
+def test_the_same_random_state_gives_the_same_band():
+    y, p, _ = rows(300)
+    first, again, other = reliability(y, p), reliability(y, p), reliability(y, p, random_state=1)
+    np.testing.assert_array_equal(first.low, again.low)
+    assert (first.high != other.high).any()
+
+
+def test_degenerate_cases_are_finite():
+    one = reliability([1], [0.0])
+    assert (one.recalibrated, one.low, one.high) == (1.0, 0.0, 0.0)
+    result = reliability(np.zeros(5), [0.0, 1.0, 1.0, 0.5, 0.0])
+    np.testing.assert_array_equal(result.recalibrated, 0.0)
+    tiny = reliability([0, 1], [0.3, 0.6], sample_weight=[1e-300, 1e300])
+    assert np.isfinite([tiny.low, tiny.high]).all()
+    assert (tiny.low >= 0.0).all()
+    assert (tiny.high <= 1.0).all()
+
+
+def test_frame():
+    result = reliability([0, 1, 1], [0.2, 0.4, 0.4])
+    frame = result.frame()
+    assert frame.columns.tolist() == ["forecast", "weight", "positive", "recalibrated", "low", "high"]
+    assert frame["weight"].tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_resamples": 1}, "n_resamples must be a whole number of at least 2, got 1."),
+        ({"max_points": 0.5}, "max_points must be a whole number of at least 2, got 0.5."),
+        ({"confidence": 1.0}, "confidence must lie strictly between 0 and 1, got 1.0."),
+        ({"confidence": "high"}, "confidence must lie strictly between 0 and 1, got 'high'."),
+        ({"sample_weight": [0.0, 0.0]}, "sample_weight is zero for every row"),
+    ],
+)
+def test_errors(options, message):
+    with pytest.raises(ValueError, match=message):
+        reliability([0, 1], [0.2, 0.4], **options)
+
+
+def test_probabilities_are_checked():
+    with pytest.raises(ValueError, match=r"p must lie in \[0, 1\], got 1.2 in row 1"):
+        reliability([0, 1], [0.2, 1.2])
