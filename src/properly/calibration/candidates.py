@@ -90,9 +90,12 @@ def _straight(standard: Standard, score: Array) -> Array:
     return np.column_stack([np.ones_like(score), standard(score)])
 
 
-def flattening(score: Array) -> Array:
+@dataclass(frozen=True)
+class Flattening:
     """asinh s: what over-confident log-odds need, as of naive Bayes or of trees that are certain."""
-    return np.arcsinh(score)[:, None]
+
+    def __call__(self, score: Array) -> Array:
+        return np.arcsinh(score)[:, None]
 
 
 @dataclass(frozen=True)
@@ -132,7 +135,7 @@ def for_two_classes(logits: Array, labels: Labels) -> Iterator[Candidate]:
     straight = Straight(standard)
     for name, trust, sds in lines:
         yield Candidate(f"{name} line", trust, straight, _precision(*sds))
-    kinds: dict[str, Callable[[Array], Array]] = {"asinh": flattening, "waves": Waves.of(score, labels)}
+    kinds: dict[str, Callable[[Array], Array]] = {"asinh": Flattening(), "waves": Waves.of(score, labels)}
     for bent, bends in kinds.items():
         curve = Curve.of(standard, bends, score, weight)
         if curve is not None:

@@ -24,6 +24,9 @@ class Status(Enum):
     OUT_OF_ITERATIONS = "out of iterations"
     ON_A_KINK = "on a kink of the loss, where no gradient vanishes"
 
+    def __reduce__(self) -> tuple[type[Status], tuple[str]]:
+        return type(self), (self.value,)  # how skops makes it again
+
 
 @dataclass
 class Solution:

@@ -1,0 +1,333 @@
+"""ONNX graphs give the probabilities of the models they were made of, in onnxruntime."""
+
+import sys
+import warnings
+
+import numpy as np
+import pytest
+from scipy import special as sc
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression, LogisticRegressionCV, SGDClassifier
+from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.svm import SVC, LinearSVC
+
+from properly.calibration import (
+    CalibratedClassifier,
+    GroupwiseCalibration,
+    HistogramBinning,
+    IsotonicCalibration,
+    MulticlassCalibration,
+    PlattScaling,
+)
+from properly.calibration.methods import METHODS
+from properly.datasets import make_rare_events
+from properly.linear import (
+    GEVCanonicalRegression,
+    GEVCanonicalRegressionCV,
+    GEVLogRegression,
+    ProperLinearClassifier,
+    RareEventLogisticRegression,
+    TailoredLinearClassifierCV,
+)
+from properly.links import GEV, LINKS
+from properly.losses import BetaLoss, BoostingLoss, SquaredLoss
+from properly.onnx import to_onnx
+from properly.prevalence import Maxent, PriorCorrectedClassifier
+
+onnx = pytest.importorskip("onnx", reason="needs the extra onnx")
+onnxruntime = pytest.importorskip("onnxruntime", reason="runs the graphs")
+
+X, Y, _ = make_rare_events(400, 3, rate=0.3, random_state=0)
+THREE = np.array(["low", "mid", "high"])[np.digitize(X[:, 0] + 0.5 * X[:, 1], [-0.5, 0.5])]
+SCORES = X @ [1.5, -1.0, 0.5]
+RANDOM = np.random.default_rng(1)
+NEW = np.concatenate([RANDOM.normal(size=(300, 3)), 10.0 * RANDOM.normal(size=(100, 3)), [[0.0, 0.0, 0.0]]])
+NEW_SCORES = np.concatenate([2.0 * RANDOM.normal(size=300), 30.0 * RANDOM.normal(size=100), [0.0, -700.0, 700.0, 1e6]])
+TINY = 1e-290  # below, float64 runs out of digits
+
+
+def outputs(model, rows, n_features=None):
+    proto = to_onnx(model, n_features)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(proto.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    rows = np.asarray(rows, dtype=np.float64)
+    rows = rows[:, None] if rows.ndim == 1 else rows
+    return session.run(["label", "probabilities"], {session.get_inputs()[0].name: rows})
+
+
+def assert_same(model, rows, rtol=1e-9, atol=TINY):
+    label, probabilities = outputs(model, rows)
+    expected = model.predict_proba(rows)
+    assert probabilities.dtype == np.float64
+    np.testing.assert_allclose(probabilities, expected, rtol=rtol, atol=atol)
+    close = np.ptp(np.sort(expected, axis=1)[:, -2:], axis=1) < 1e-9 + 10 * rtol  # rounding decides between equals
+    assert np.array_equal(label[~close], model.predict(rows)[~close])
+
+
+def quietly(model, y):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # whether it converges is no matter here
+        return model.fit(X, y)
+
+
+@pytest.mark.parametrize("link", [*LINKS, GEV(0.5), GEV(-0.3), GEV(1e-9), GEV(2.0)], ids=str)
+@pytest.mark.parametrize("y", [Y, THREE], ids=["two", "one-versus-rest"])
+def test_every_link(link, y):
+    assert_same(quietly(ProperLinearClassifier("log", link, max_iter=10), y), NEW)
+
+
+@pytest.mark.parametrize("link", [*LINKS, GEV(0.5), GEV(-0.5)], ids=str)
+def test_tails_keep_their_digits(link):
+    """Both columns of scores far out, against the link itself."""
+    model = quietly(ProperLinearClassifier("log", link, max_iter=5), Y)
+    model.coef_, model.intercept_ = np.array([[1.0, 0.0, 0.0]]), np.array([0.0])
+    v = np.concatenate([np.linspace(-40.0, 40.0, 801), np.geomspace(1e-12, 700.0, 60), -np.geomspace(1e-12, 700.0, 60)])
+    rows = np.column_stack([v, np.zeros((len(v), 2))])
+    p, q = model.link_.inverse_pair(v)
+    np.testing.assert_allclose(outputs(model, rows)[1], np.column_stack([q, p]), rtol=1e-11, atol=TINY)
+
+
+def test_probit_against_the_normal_distribution():
+    model = quietly(ProperLinearClassifier("log", "probit"), Y)
+    model.coef_, model.intercept_ = np.array([[1.0]]), np.array([0.0])
+    v = np.linspace(-37.0, 8.0, 500)
+    model.n_features_in_ = 1
+    np.testing.assert_allclose(outputs(model, v)[1][:, 1], sc.ndtr(v), rtol=1e-12)
+
+
+@pytest.mark.parametrize("y", [Y, THREE, Y.astype(bool), Y + 0.5], ids=["int", "str", "bool", "float"])
+@pytest.mark.parametrize("loss", ["log", "squared", BoostingLoss(), SquaredLoss()], ids=str)
+def test_canonical_links_softmax_and_labels(loss, y):
+    if isinstance(y[0], np.floating):
+        y = np.where(y > 1.0, "1.5", "0.5").astype(object)
+    assert_same(quietly(ProperLinearClassifier(loss), y), NEW)
+
+
+def test_types_of_labels():
+    for y, kind in ((Y, np.int64), (Y.astype(np.uint8), np.int64), (Y.astype(bool), np.bool_), (Y * 2.0, np.float64)):
+        label, _ = outputs(quietly(ProperLinearClassifier(), y), NEW)
+        assert label.dtype == kind
+        assert label.shape == (len(NEW),)
+    label, _ = outputs(quietly(ProperLinearClassifier(), THREE), NEW)
+    assert set(label) <= {"low", "mid", "high"}
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        GEVCanonicalRegression(0.3),
+        GEVLogRegression(-0.3),
+        RareEventLogisticRegression(population_rate=0.01),
+        TailoredLinearClassifierCV(0.3, (3.0,), cv=3),
+        GEVCanonicalRegressionCV([-0.5, 0.0, 0.5], 3),
+        GEVCanonicalRegressionCV([0.5], 3, average=False),
+        ProperLinearClassifier(BetaLoss.tailored(0.2, 5.0), "logit"),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_other_linear_models(model):
+    assert_same(quietly(model, Y), NEW)
+    calibrated = quietly(CalibratedClassifier(model, "platt", cv=2), Y)
+    assert_same(calibrated, NEW)
+
+
+def test_averaged_model_has_several_links():
+    model = quietly(GEVCanonicalRegressionCV([-0.5, 0.0, 0.5], 3), Y)
+    assert len(model.links_) > 1
+    assert_same(model, NEW)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_calibrators_of_two_classes(method):
+    assert_same(METHODS[method]().fit(SCORES, Y), NEW_SCORES)
+    p = sc.expit(SCORES)
+    model = METHODS[method](input="probability").fit(np.where(p < 0.05, 0.0, p), Y)
+    assert_same(model, np.concatenate([RANDOM.random(200), [0.0, 1.0, 0.5, 1e-300, 1.0 - 1e-16]]))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_calibrators_of_three_classes(method):
+    logits = X @ RANDOM.normal(size=(3, 3))
+    assert_same(METHODS[method]().fit(logits, THREE), NEW)
+    p = RANDOM.dirichlet([0.5, 0.5, 0.5], 200)
+    model = METHODS[method](input="probability").fit(sc.softmax(logits, axis=1), THREE)
+    assert_same(model, np.concatenate([p, np.eye(3), [[1.0 - 1e-9, 1e-9, 0.0]]]))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        (IsotonicCalibration("linear")),
+        (IsotonicCalibration("linear", strict=True)),
+        (IsotonicCalibration(strict=True)),
+        (HistogramBinning(7, "width")),
+        *(METHODS[name](monotone=True) for name in ("gaussian", "laplace", "hybrid", "asymmetric_gaussian")),
+        (PlattScaling(noisy_labels=False)),
+    ],
+    ids=str,
+)
+def test_options_of_calibrators(options):
+    assert_same(options.fit(SCORES, Y), NEW_SCORES)
+    assert_same(options.fit(-SCORES, Y), NEW_SCORES)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_calibrators_of_degenerate_data(method):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert_same(METHODS[method]().fit(np.ones(20), np.arange(20) % 2), NEW_SCORES)  # equal scores
+        assert_same(METHODS[method]().fit([1.0, 2.0], [0, 1]), NEW_SCORES)  # one row each
+        assert_same(METHODS[method]().fit(1e9 * SCORES, Y), 1e9 * NEW_SCORES)
+
+
+@pytest.mark.parametrize("target", ["classwise", "full"])
+@pytest.mark.parametrize("method", ["auto", "temperature", "structured_matrix"])
+def test_multiclass_targets(method, target):
+    assert_same(MulticlassCalibration(method, target).fit(X, THREE), NEW)
+
+
+@pytest.mark.parametrize("method", ["platt", "isotonic", "auto"])
+def test_confidence(method):
+    for scale in (0.3, 3.0):  # the top class is raised, and lowered
+        model = MulticlassCalibration(method, "confidence").fit(scale * X[:, ::-1], THREE)
+        assert_same(model, scale * NEW)
+    always_right = np.array(["a", "b", "c"])[X.argmax(axis=1)]
+    assert_same(MulticlassCalibration(method, "confidence").fit(X, always_right), NEW)
+
+
+@pytest.mark.parametrize("name", ["isotonic", "histogram", "venn_abers"])
+def test_rows_on_the_edges_of_steps_stay_on_their_side(name):
+    """The scores of the calibration rows are edges; another order of additions must not move them."""
+    base = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, Y)
+    assert_same(CalibratedClassifier(FrozenEstimator(base), name).fit(X, Y), X)
+    forest = RandomForestClassifier(20, max_depth=4, random_state=0).fit(X, Y)
+    pytest.importorskip("skl2onnx")
+    assert_same(CalibratedClassifier(FrozenEstimator(forest), name).fit(X, Y), X, 1e-6)
+
+
+@pytest.mark.parametrize("y", [Y, THREE], ids=["two", "three"])
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        ProperLinearClassifier(),
+        make_pipeline(StandardScaler(), LogisticRegression()),
+        make_pipeline(StandardScaler(with_mean=False), "passthrough", ProperLinearClassifier("log", "cloglog")),
+        LinearSVC(),
+        SGDClassifier(random_state=0),
+        LinearDiscriminantAnalysis(),
+        GridSearchCV(LogisticRegression(), {"C": [0.1, 1.0]}, cv=2),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+@pytest.mark.parametrize("ensemble", [False, True])
+def test_calibrated_classifiers(estimator, y, ensemble):
+    for method in ("auto", "beta"):
+        assert_same(quietly(CalibratedClassifier(estimator, method, cv=2, ensemble=ensemble), y), NEW)
+
+
+@pytest.mark.parametrize("y", [Y, THREE], ids=["two", "three"])
+def test_nested_models(y):
+    balanced = LogisticRegression(class_weight="balanced")
+    corrected = PriorCorrectedClassifier(make_pipeline(StandardScaler(), balanced)).fit(X, y)
+    # scikit-learn's 1 - p has lost the digits that the graph still has, and what builds on its logarithm as well
+    assert_same(corrected, NEW[:300])
+    assert_same(CalibratedClassifier(corrected, "platt", cv=2).fit(X, y), NEW[:300])
+    inner = CalibratedClassifier(LogisticRegression(), "platt", cv=2)
+    assert_same(CalibratedClassifier(inner, "temperature", cv=2).fit(X, y), NEW)
+    assert_same(make_pipeline(StandardScaler(), ProperLinearClassifier()).fit(X, y), NEW)
+    assert_same(LogisticRegression().fit(X, y), NEW, atol=1e-15)
+    assert_same(quietly(LogisticRegressionCV(Cs=2, cv=2), y), NEW, atol=1e-15)
+
+
+@pytest.mark.parametrize("y", [Y, THREE], ids=["two", "three"])
+@pytest.mark.parametrize(
+    ("estimator", "rtol"),
+    [
+        (RandomForestClassifier(10, max_depth=4, random_state=0), 1e-4),
+        (GradientBoostingClassifier(n_estimators=10), 1e-4),
+        (GaussianNB(), 1e-7),
+        (SVC(), 1e-4),
+        (make_pipeline(SimpleImputer(), MinMaxScaler(), LogisticRegression()), 1e-9),
+    ],
+    ids=lambda x: type(x).__name__,
+)
+def test_others_go_through_skl2onnx(estimator, rtol, y):
+    pytest.importorskip("skl2onnx")
+    rows = np.float32(NEW[:300]).astype(np.float64)  # trees read float32
+    assert_same(CalibratedClassifier(estimator, "platt", cv=2).fit(X, y), rows, rtol, 1e-7 if rtol > 1e-8 else TINY)
+
+
+def test_one_feature_keeps_its_digits():
+    """A factor beside a product of matrices is joined to it by onnxruntime, in float32."""
+    model = make_pipeline(StandardScaler(), ProperLinearClassifier()).fit(0.3 * X[:, :1] + 0.1, Y)
+    assert_same(model, NEW[:, :1])
+    assert_same(CalibratedClassifier(model, "auto", cv=2).fit(X[:, :1], Y), NEW[:, :1])
+
+
+def test_missing_values_are_filled_in():
+    gaps = np.where(RANDOM.random(X.shape) < 0.1, np.nan, X)
+    for imputer in (SimpleImputer(), make_pipeline(SimpleImputer(strategy="median"), StandardScaler())):
+        model = make_pipeline(imputer, ProperLinearClassifier()).fit(gaps, Y)
+        assert_same(model, np.where(RANDOM.random(NEW.shape) < 0.3, np.nan, NEW))
+
+
+def test_missing_skl2onnx_is_named(monkeypatch):
+    model = CalibratedClassifier(GaussianNB(), "platt").fit(X, Y)
+    monkeypatch.setitem(sys.modules, "skl2onnx", None)
+    with pytest.raises(ImportError, match=r"GaussianNB is left to skl2onnx.*pip install skl2onnx"):
+        to_onnx(model)
+
+
+def test_missing_onnx_is_named(monkeypatch):
+    model = ProperLinearClassifier().fit(X, Y)
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(ImportError, match=r'pip install "properly\[onnx\]"'):
+        to_onnx(model)
+
+
+def test_what_cannot_be_written_is_told():
+    with pytest.raises(NotImplementedError, match=r"closed form.*Logit"):
+        to_onnx(quietly(ProperLinearClassifier(BetaLoss(0.5, 1.5)), Y))
+    with pytest.raises(NotImplementedError, match="Maxent cannot be written as ONNX"):
+        to_onnx(Maxent().fit(X, np.where(Y, 1, -1)))
+    with pytest.raises(NotImplementedError, match="GroupwiseCalibration cannot be written as ONNX"):
+        to_onnx(GroupwiseCalibration("platt").fit(SCORES, Y, X[:, 1] > 0.0), 1)
+    for wrong in ("text", LinearSVC().fit(X, Y), StandardScaler().fit(X)):
+        with pytest.raises(ValueError, match=f"predict_proba, or a calibrator, got {type(wrong).__name__}; "):
+            to_onnx(wrong)
+    model = ProperLinearClassifier().fit(X, Y)
+    model.classes_ = np.array([None, "yes"], dtype=object)
+    with pytest.raises(NotImplementedError, match="labels must be texts or numbers for ONNX, got None"):
+        to_onnx(model)
+    with pytest.raises(ValueError, match="not fitted"):
+        to_onnx(ProperLinearClassifier())
+    with pytest.raises(ValueError, match="n_features must be 3"):
+        to_onnx(ProperLinearClassifier().fit(X, Y), 4)
+
+
+def test_graph_states_its_versions_and_shapes():
+    proto = to_onnx(ProperLinearClassifier().fit(X, Y), n_features=3)
+    onnx.checker.check_model(proto, full_check=True)
+    assert {entry.domain: entry.version for entry in proto.opset_import}[""] == 18
+    assert proto.ir_version == 8
+    shape = proto.graph.input[0].type.tensor_type.shape.dim
+    assert (shape[0].dim_param, shape[1].dim_value) == ("n", 3)
+
+
+def test_no_row_and_one_row():
+    models = [ProperLinearClassifier().fit(X, Y), CalibratedClassifier(LogisticRegression()).fit(X, THREE)]
+    models += [METHODS[name]().fit(X, THREE) for name in METHODS] + [
+        MulticlassCalibration("platt", "confidence").fit(X, THREE)
+    ]
+    for model in models:
+        for rows in (NEW[:0], NEW[:1]):
+            label, probabilities = outputs(model, rows)
+            assert label.shape == (len(rows),)
+            assert probabilities.shape == (len(rows), len(model.classes_))
