@@ -1,0 +1,135 @@
+"""A fitted tree as arrays, one entry per node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from properly.probabilities import Array
+
+Integers = NDArray[np.intp]
+Booleans = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Tree:
+    """The nodes in depth-first order: the root is 0, a left child follows its parent, a subtree is contiguous.
+
+    A row goes left if its value is at most the threshold; if it is missing, if `missing_left`; if the feature is
+    categorical, if its code is in the node's set.
+    """
+
+    left: Integers  # the children, -1 in a leaf
+    right: Integers
+    feature: Integers  # -1 in a leaf
+    threshold: Array  # nan in a leaf and where a set decides; inf if all that are not missing go left
+    missing_left: Booleans
+    set_index: Integers  # the row of `sets` that decides, -1 if none does
+    sets: Booleans  # (n_categorical_splits, n_codes): the categories that go left
+    depth: Integers
+    class_weight: Array  # (n_nodes, n_classes): the training weight of each class
+    impurity: Array  # the summed training loss of the node as a leaf
+    n_rows: Integers
+
+    @property
+    def is_leaf(self) -> Booleans:
+        return self.left < 0
+
+    @property
+    def gain(self) -> Array:
+        """What each split takes off the training loss; 0 in a leaf."""
+        gain = np.zeros(len(self.left))
+        inner = ~self.is_leaf
+        gain[inner] = self.impurity[inner] - self.impurity[self.left[inner]] - self.impurity[self.right[inner]]
+        return gain
+
+    def inner_by_depth(self) -> Iterator[Integers]:
+        """The nodes that split, level by level from the root; each level in one piece, so that no loop is over rows."""
+        for depth in range(int(self.depth.max())):
+            yield np.flatnonzero((self.depth == depth) & ~self.is_leaf)
+
+    def leaf_of(self, X: Array) -> Integers:
+        """The leaf that each row of X falls into."""
+        node = np.zeros(len(X), dtype=np.intp)
+        rows = np.arange(len(X)) if not self.is_leaf[0] else np.arange(0)
+        while len(rows):
+            at = node[rows]
+            value = X[rows, self.feature[at]]
+            left = goes_left(
+                value, np.isnan(value), self.threshold[at], self.missing_left[at], self.set_index[at], self.sets
+            )
+            node[rows] = np.where(left, self.left[at], self.right[at])
+            rows = rows[~self.is_leaf[node[rows]]]
+        return node
+
+    def shrunken(self, shrinkage: float) -> Array:
+        """Class probabilities of every node: (class weight + shrinkage · parent's p) / (weight + shrinkage)."""
+        p = self.class_weight / self.class_weight.sum(axis=1, keepdims=True)
+        for inner in self.inner_by_depth():
+            for child in (self.left[inner], self.right[inner]):
+                weight = self.class_weight[child]
+                p[child] = (weight + shrinkage * p[inner]) / (weight.sum(axis=1, keepdims=True) + shrinkage)
+        return p
+
+    def _of_nodes(self, nodes: Integers) -> Tree:
+        """The entries of these nodes; their children are still named as before."""
+        entries = {field.name: getattr(self, field.name)[nodes] for field in fields(self) if field.name != "sets"}
+        return Tree(**entries, sets=self.sets)
+
+    def cut(self, collapsed: Booleans) -> Tree:
+        """The tree in which the marked nodes are leaves."""
+        removed = np.zeros(len(self.left), dtype=np.bool_)
+        for inner in self.inner_by_depth():
+            removed[self.left[inner]] = removed[self.right[inner]] = removed[inner] | collapsed[inner]
+        kept = np.flatnonzero(~removed)
+        leaf = (self.is_leaf | collapsed)[kept]
+        position = np.cumsum(~removed) - 1
+        tree = self._of_nodes(kept)
+        used = np.unique(tree.set_index[~leaf & (tree.set_index >= 0)])
+        return replace(
+            tree,
+            left=np.where(leaf, -1, position[tree.left]),
+            right=np.where(leaf, -1, position[tree.right]),
+            feature=np.where(leaf, -1, tree.feature),
+            threshold=np.where(leaf, np.nan, tree.threshold),
+            missing_left=tree.missing_left & ~leaf,
+            set_index=np.where(leaf | (tree.set_index < 0), -1, np.searchsorted(used, tree.set_index)),
+            sets=self.sets[used],
+        )
+
+
+def goes_left(
+    value: NDArray[np.generic],
+    missing: Booleans,
+    threshold: NDArray[np.generic],
+    missing_left: Booleans,
+    set_index: Integers,
+    sets: Booleans,
+) -> Booleans:
+    """Which rows go left at their node; the last four are those of each row's node."""
+    left = np.asarray(value <= threshold)  # type: ignore[operator]
+    by_set = np.flatnonzero((set_index >= 0) & ~missing)
+    left[by_set] = sets[set_index[by_set], value[by_set].astype(np.intp)]
+    return np.where(missing, missing_left, left)
+
+
+def depth_first(level_order: Tree) -> Tree:
+    """The same tree with its nodes in depth-first order."""
+    tree = level_order
+    size = np.ones(len(tree.left), dtype=np.intp)
+    levels = list(tree.inner_by_depth())
+    for inner in reversed(levels):
+        size[inner] += size[tree.left[inner]] + size[tree.right[inner]]
+    position = np.zeros(len(tree.left), dtype=np.intp)
+    for inner in levels:
+        position[tree.left[inner]] = position[inner] + 1
+        position[tree.right[inner]] = position[inner] + 1 + size[tree.left[inner]]
+    tree = tree._of_nodes(np.argsort(position))
+    return replace(
+        tree,
+        left=np.where(tree.is_leaf, -1, position[tree.left]),
+        right=np.where(tree.is_leaf, -1, position[tree.right]),
+    )
