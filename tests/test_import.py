@@ -17,7 +17,8 @@ def modules_after(statement: str) -> set[str]:
     return set(done.stdout.split())
 
 
-OPTIONAL = {"matplotlib", "pandas", "polars", "pyarrow", "statsmodels"}
+OPTIONAL = {"lightgbm", "matplotlib", "onnx", "pandas", "polars", "pyarrow", "rich", "skops", "statsmodels"}
+MODULES = sorted(set(properly.__all__) - {"__version__", "load", "load_metadata", "save"})
 
 
 def test_import_properly_is_light():
@@ -26,7 +27,7 @@ def test_import_properly_is_light():
     assert loaded & {"numpy", "scipy", "sklearn", *OPTIONAL} == set()
 
 
-@pytest.mark.parametrize("module", ["linear", "datasets"])
+@pytest.mark.parametrize("module", MODULES)
 def test_optional_dependencies_are_not_loaded(module):
     # scikit-learn itself loads pandas where it is installed, so only what comes on top of it is ours.
     ours = modules_after(f"import properly.{module}") - modules_after("import sklearn.linear_model")
@@ -34,7 +35,7 @@ def test_optional_dependencies_are_not_loaded(module):
     assert ours & OPTIONAL == set()
 
 
-@pytest.mark.parametrize("module", ["linear", "datasets"])
+@pytest.mark.parametrize("module", MODULES)
 def test_optional_dependencies_are_not_needed(module):
     # None in sys.modules makes an import fail as if the package were not installed.
     missing = f"import sys; sys.modules.update(dict.fromkeys({sorted(OPTIONAL)}))"

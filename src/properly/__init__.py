@@ -4,29 +4,64 @@ The submodules load on first use: ``import properly`` itself imports nothing hea
 """
 
 from importlib import import_module
-from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from properly import calibration, datasets, engines, kernels, linear, links, losses, prevalence, solvers
+    from properly import (
+        boosting,
+        calibration,
+        comparison,
+        datasets,
+        diagnostics,
+        engines,
+        kernels,
+        linear,
+        links,
+        losses,
+        metrics,
+        onnx,
+        plots,
+        prevalence,
+        report,
+        solvers,
+        tables,
+        tree,
+    )
+    from properly.persistence import load, load_metadata, save
 
 __version__ = "0.1.0"
 
 __all__ = [
     "__version__",
+    "boosting",
     "calibration",
+    "comparison",
     "datasets",
+    "diagnostics",
     "engines",
     "kernels",
     "linear",
     "links",
+    "load",
+    "load_metadata",
     "losses",
+    "metrics",
+    "onnx",
+    "plots",
     "prevalence",
+    "report",
+    "save",
     "solvers",
+    "tables",
+    "tree",
 ]
 
+_PERSISTENCE = ("load", "load_metadata", "save")
 
-def __getattr__(name: str) -> ModuleType:
+
+def __getattr__(name: str) -> Any:
+    if name in _PERSISTENCE:
+        return getattr(import_module(f"{__name__}.persistence"), name)
     if name in __all__:
         return import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,102 @@
+"""HTML that is safe by construction: text is escaped unless it is `Markup` already."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib.resources import files
+from string import Template
+from typing import Any
+
+
+class Markup(str):
+    """A string that is HTML already; every other string is text, and is escaped where it enters a page."""
+
+    __slots__ = ()
+
+
+_WITHOUT_CONTENT = frozenset({"col", "input", "br", "meta"})
+
+
+def markup(*parts: str) -> Markup:
+    """The parts side by side, those that are text escaped.
+
+    >>> markup("a < b ", Markup("<br>"))
+    'a &lt; b <br>'
+    """
+    return Markup("".join(part if isinstance(part, Markup) else html.escape(part, quote=True) for part in parts))
+
+
+def element(tag: str, *children: str, **attributes: object) -> Markup:
+    """An HTML element. Attributes that are Python's words end in an underscore; None and False leave one out.
+
+    >>> element("p", "1 < 2", class_="note", hidden=True)
+    '<p class="note" hidden>1 &lt; 2</p>'
+    """
+    words = [tag]
+    for key, value in attributes.items():
+        name = key.rstrip("_").replace("_", "-")
+        if value is True:
+            words.append(name)
+        elif value is not None and value is not False:
+            words.append(f'{name}="{html.escape(str(value), quote=True)}"')
+    opening = f"<{' '.join(words)}>"
+    return Markup(opening if tag in _WITHOUT_CONTENT else f"{opening}{markup(*children)}</{tag}>")
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[str]], caption: str, *, highlight: Iterable[int] = ()) -> Markup:
+    """A table that scrolls inside its own box on a narrow screen; the first cell of a row is its heading."""
+    marked = frozenset(highlight)
+    heading = element("tr", *(element("th", cell, scope="col") for cell in head))
+    body = [
+        element(
+            "tr",
+            *(element("th", cell, scope="row") if i == 0 else element("td", cell) for i, cell in enumerate(row)),
+            class_="marked" if number in marked else None,
+        )
+        for number, row in enumerate(rows)
+    ]
+    content = element("table", element("caption", caption), element("thead", heading), element("tbody", *body))
+    return element("div", content, class_="scroll", tabindex="0", role="region", aria_label=caption)
+
+
+def section(heading: str, *children: str, id: str) -> Markup:
+    return element(
+        "section", element("h2", heading, id=f"{id}-heading"), *children, id=id, aria_labelledby=f"{id}-heading"
+    )
+
+
+def data_script(data: object, id: str) -> Markup:
+    """Data for the page's script; no character of them can end the script element or begin another.
+
+    >>> data_script({"name": "</script>"}, "cuts")
+    '<script type="application/json" id="cuts">{"name":"\\\\u003c/script\\\\u003e"}</script>'
+    """
+    text = json.dumps(data, allow_nan=False, separators=(",", ":"), ensure_ascii=True)
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return Markup(f'<script type="application/json" id="{html.escape(id)}">{text}</script>')
+
+
+@cache
+def asset(name: str) -> str:
+    """The text of a file beside this module."""
+    return files("properly.report").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def page(title: str, *body: str) -> str:
+    """A whole document in one file. Its policy forbids the browser to load anything and to run any script but ours."""
+    script = asset("page.js")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    parts: Mapping[str, Any] = {
+        "title": markup(title),
+        "style": asset("page.css"),
+        "digest": digest,
+        "body": markup(*body),
+        "script": script,
+    }
+    return Template(asset("page.html")).substitute(parts)

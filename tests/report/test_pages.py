@@ -1,0 +1,146 @@
+import json
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+
+from properly.comparison import compare
+from properly.report import audit, audit_page, fit_page
+
+NASTY = "<script>alert(1)</script>"
+VOID = {"meta", "input", "br", "col"}
+
+
+class Outline(HTMLParser):
+    """The elements of a page: balanced, with their ids and text."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.open, self.ids, self.headings, self.scripts = [], [], [], 0
+        self.text = ""
+        self.feed(page)
+        assert not self.open
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        self.ids += [attributes["id"]] if "id" in attributes else []
+        self.scripts += tag == "script" and "type" not in attributes
+        for key in ("src", "href", "srcset", "action"):
+            assert not attributes.get(key, "#").strip("#").startswith(("http", "//", "data"))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.handle_starttag(tag, attributes)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] not in ("script", "style"):
+            self.text += data
+        if self.open and self.open[-1] == "h2":
+            self.headings.append(data)
+
+
+@pytest.fixture(scope="module")
+def rare():
+    random = np.random.default_rng(0)
+    score = random.normal(size=4_000) * 1.5 - 5.0
+    p = 1.0 / (1.0 + np.exp(-score))
+    y = random.random(4_000) < 1.0 / (1.0 + np.exp(-0.6 * score))
+    group = np.array(["a", NASTY, "c & d"])[random.integers(3, size=4_000)]
+    return audit(y, p, group=group, costs=(1, 20), class_names=["no", NASTY])
+
+
+def test_an_audit_has_everything(rare):
+    built = audit_page(rare, facts={NASTY: NASTY, "file": "predictions.parquet"}, title=f"Audit of {NASTY}")
+    outline = Outline(built)
+    assert outline.headings == [
+        "The answer",
+        "Reliability",
+        "What calibration changes",
+        "Thresholds and costs",
+        "By group",
+        "Scores and their parts",
+        "For reproduction",
+    ]
+    assert len(set(outline.ids)) == len(outline.ids)
+    assert {"reliability-probability", "reliability-log-odds", "reliability-after", "murphy"} <= set(outline.ids)
+    assert outline.scripts == 1
+    assert NASTY in outline.text
+    assert "predictions.parquet" in outline.text
+    assert len(built) < 600_000
+
+
+def test_nothing_from_the_data_is_markup(rare):
+    built = audit_page(rare, facts={NASTY: NASTY}, title=NASTY)
+    assert NASTY not in built
+    assert built.count("</script>") == 2
+
+
+def test_the_slider_has_the_table_of_cuts(rare):
+    built = audit_page(rare)
+    cuts = json.loads(re.search(r'<script type="application/json" id="cuts">(.*?)</script>', built)[1])
+    assert cuts == rare.cuts.as_json()
+    assert rare.decision.choice.theoretical_threshold in cuts["thresholds"]
+
+
+def test_several_classes_have_a_picture_each():
+    random = np.random.default_rng(0)
+    p = random.dirichlet([1.0, 1.0, 1.0], 1_000)
+    codes = (random.random((1_000, 1)) > np.cumsum(p, axis=1)).sum(axis=1)
+    outline = Outline(audit_page(audit(codes, p, group=codes % 2, class_names=["a", NASTY, "c"])))
+    assert {"reliability-top", "reliability-class-0", "reliability-class-1", "reliability-class-2"} <= set(outline.ids)
+    assert "cut" not in outline.ids
+    assert f"Class {NASTY}." in outline.text
+
+
+def test_many_classes_and_groups_are_cut_short():
+    random = np.random.default_rng(0)
+    p = random.dirichlet(np.ones(15), 1_500)
+    codes = (random.random((1_500, 1)) > np.cumsum(p, axis=1)).sum(axis=1)
+    text = Outline(audit_page(audit(codes, p, group=np.arange(1_500) % 60))).text
+    assert "The 12 most frequent of 15 classes are shown." in text
+    assert "The 50 largest groups are shown." in text
+
+
+def test_a_class_of_one_row_still_gives_a_page():
+    y = np.zeros(30, dtype=int)
+    y[4] = 1
+    assert "fewer than two rows" in Outline(audit_page(audit(y, np.linspace(0.01, 0.2, 30)))).text
+
+
+def test_an_infinite_score_is_shown():
+    p, y = np.tile([0.0, 0.3, 0.7, 1.0], 50), np.tile([0, 0, 1, 1], 50)
+    y[0] = 1
+    assert "infinite" in Outline(audit_page(audit(y, p))).text
+
+
+def test_a_fit_has_its_leaderboard():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(600, 4)) @ (np.eye(4) + 0.6)
+    y = random.random(600) < 1.0 / (1.0 + np.exp(-X[:, 0]))
+    models = {"logistic": LogisticRegression(), NASTY: GaussianNB(), "little data": LogisticRegression(C=1e-4)}
+    comparison = compare(models, X, y)
+    judged = audit(y, comparison.probabilities[comparison.best])
+    built = fit_page(comparison, judged, {"rows": "600"}, "Models for y")
+    outline = Outline(built)
+    assert outline.headings[:2] == ["The answer", "The models"]
+    assert "Which of 3 models" in outline.text
+    for name in comparison.names:
+        assert name in outline.text
+    assert NASTY not in built
+    assert built.count('class="flag">significant') == comparison.significant.sum()
+
+
+def test_a_single_model_is_a_leaderboard_too():
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(200, 2)), random.random(200) < 0.5
+    comparison = compare({"logistic": LogisticRegression()}, X, y)
+    Outline(fit_page(comparison, audit(y, comparison.probabilities["logistic"]), {}, "One model"))
