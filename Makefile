@@ -10,8 +10,8 @@ PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(RUN) -m pytest -q -n auto -
 .NOTPARALLEL:
 .PHONY: demo test test-all lint format benchmark clean help
 
-demo: .venv/installed-plots  ## fit a rare-event data set, compare the links, leave a figure in demo/
-	@$(RUN) -m properly.demo --output demo
+demo: .venv/installed-cli  ## audit, fit and predict on a rare class; leaves reports in demo/
+	@$(RUN) -m properly demo --output demo
 
 test: lint  ## lint, type-check and run the test suite, doctests included
 	@$(PYTEST) -m "not slow"

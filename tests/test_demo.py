@@ -1,30 +1,58 @@
 """The demo runs, and what it says follows from its numbers."""
 
-import csv
+import io
+import json
+from contextlib import redirect_stdout
+from pathlib import Path
 
+import numpy as np
 import pytest
 
-from properly import demo
+from properly.cli import demo, demonstration, main
+from properly.cli.console import terminal
+from properly.tables import read_table
 
 
 @pytest.fixture(scope="module")
-def small():
+def summary(tmp_path_factory):
+    """Of a small demo, in whose folder the tests are run."""
     patch = pytest.MonkeyPatch()
-    patch.setattr(demo, "N_TRAIN", 3000)
-    patch.setattr(demo, "N_TEST", 3000)
-    yield
+    patch.setattr(demonstration, "N_TRAIN", 1500)
+    patch.setattr(demonstration, "N_TEST", 3000)
+    patch.chdir(tmp_path_factory.mktemp("demo"))
+    with redirect_stdout(io.StringIO()) as printed:
+        assert main(["demo", "--output", "out", "--json"]) == 0
+    yield json.loads(printed.getvalue())
     patch.undo()
 
 
-def test_it_leaves_a_table_and_a_figure(small, tmp_path, capsys):
-    demo.main(["--output", str(tmp_path / "out")])
+def test_it_leaves_two_reports(summary):
+    assert summary["reports"] == ["out/audit.html", "out/fit.html"]
+    for path in summary["reports"]:
+        assert Path(path).read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+def test_it_shows_commands_findings_and_reports(summary, capsys):
+    demo.show(summary, terminal())
     shown = capsys.readouterr().out
-    assert "RMSE to truth" in shown
-    with (tmp_path / "out" / "rare_events.csv").open(encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    assert [row["method"] for row in rows][1:4] == ["logistic", "probit", "cloglog"]
-    assert float(rows[0]["rmse"]) == 0.0
-    assert all(0.0 < float(row["rmse"]) < 0.1 for row in rows[1:])
-    best = min(rows[1:], key=lambda row: float(row["rmse"]))
-    assert f"Closest to the true probabilities is {best['method']}" in shown
-    assert (tmp_path / "out" / "rare_events.png").read_bytes()[:4] == b"\x89PNG"
+    for command in ("audit", "fit", "predict"):
+        assert f"$ properly {command} out/" in shown
+    for finding in summary["findings"]:
+        assert finding in shown
+    assert shown.rstrip().endswith("Reports: out/audit.html  out/fit.html")
+
+
+def test_its_numbers_are_those_of_its_files(summary):
+    truth, balanced, fitted = summary["comparison"]
+    assert truth["rmse"] == 0.0
+    assert balanced["rmse"] > 3 * fitted["rmse"]
+    assert balanced["mean"] > 5 * truth["mean"]
+    scored = read_table("out/scored.parquet")
+    assert scored.num_rows == 3000
+    assert fitted["mean"] == pytest.approx(np.mean(scored["probability_yes"].to_numpy()))
+    y = scored["event"].to_numpy(zero_copy_only=False) == "yes"
+    own = np.where(y, scored["probability_yes"].to_numpy(), scored["probability_no"].to_numpy())
+    assert fitted["log_loss"] == pytest.approx(-np.mean(np.log(own)))
+    assert f"{balanced['mean']:.1%} instead of {truth['mean']:.1%}" in summary["findings"][0]
+    times = balanced["rmse"] / fitted["rmse"]
+    assert f"{times:.0f} times as close" in summary["findings"][1]

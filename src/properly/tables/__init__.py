@@ -1,0 +1,25 @@
+"""Tables in files: read and written in batches, and turned into the numbers that models take."""
+
+from properly.tables.encoder import TableEncoder
+from properly.tables.errors import TableError
+from properly.tables.linear_features import LinearFeatures
+from properly.tables.model import TableClassifier, TableMaxent
+from properly.tables.reading import TableFile, as_table, read_batches, read_table
+from properly.tables.values import numbers
+from properly.tables.with_features import WithFeatures
+from properly.tables.writing import write_batches
+
+__all__ = [
+    "LinearFeatures",
+    "TableClassifier",
+    "TableEncoder",
+    "TableError",
+    "TableFile",
+    "TableMaxent",
+    "WithFeatures",
+    "as_table",
+    "numbers",
+    "read_batches",
+    "read_table",
+    "write_batches",
+]

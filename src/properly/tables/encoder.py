@@ -1,0 +1,219 @@
+"""The columns of a table as numbers for a model, and the memory of what they were."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from properly.options import choose
+from properly.probabilities import Array
+from properly.tables.arrow import arrow, compute
+from properly.tables.errors import Place, TableError, listed, require_columns
+from properly.tables.reading import as_table
+from properly.tables.values import NUMERIC_KINDS, is_number_text, is_text, kind_of, plain, texts
+
+_MOSTLY = 0.9  # if more than this share of a text column are numbers, the others are mistakes
+MISSING_RULES = {"allow": True, "refuse": False}
+UNSEEN_RULES = {"refuse": False, "missing": True}
+
+
+@dataclass(frozen=True)
+class Column:
+    """What is known about a column: what its values mean, and what they were in training."""
+
+    name: str
+    kind: str  # "number", "boolean", "date" or "category"
+    missing: bool = False  # whether values were missing
+    mean: float = 0.0  # of a column that is not of categories
+    categories: tuple[str, ...] = ()
+    other: bool = False  # whether there were more categories, which count as one
+
+
+class TableEncoder(TransformerMixin, BaseEstimator):
+    """Turns tables into matrices of float64, and checks that every table has the columns of the first.
+
+    What counts is what a column means, not how it is stored: whole numbers and fractions are numbers, texts and
+    dictionaries of texts are categories, whether they come from CSV, Parquet or a data frame. Numbers stay what they
+    are, true is 1, dates are days since 1970, a category is the number of its place among the categories, and nan
+    stands for a missing value of any kind.
+
+    Parameters
+    ----------
+    categories : sequence of str, default ()
+        Columns whose values are categories even if they look like numbers.
+    max_categories : int, default 200
+        Of more categories, the most frequent are kept; all others count as one, and so do those never seen before.
+        A text column with more categories than that and different values in more than half of its rows names the rows,
+        and is left out.
+    missing : {"allow", "refuse"}, default "allow"
+
+    Attributes
+    ----------
+    columns_ : list of `Column`
+        In the order of the matrix.
+    left_out_ : dict from the names of columns that are not used to the reason
+    categorical_ : list of int, which columns of the matrix hold categories
+
+    Notes
+    -----
+    Refused, with column and row: a column that is missing, a value of another kind, an infinite number, a category not
+    seen in training (unless there were more than `max_categories`, or ``unseen="missing"``). In training, a text
+    column of which more than nine in ten values are numbers is refused as well, because the others are probably
+    mistakes; name it in `categories` if they are not. A missing number in a column that had none in training is
+    replaced by the mean, with a warning.
+
+    Examples
+    --------
+    >>> import pyarrow
+    >>> table = pyarrow.table({"age": [30, None, 50], "town": ["Rome", "Bath", "Rome"]})
+    >>> encoder = TableEncoder().fit(table)
+    >>> encoder.transform(table).tolist()
+    [[30.0, 1.0], [nan, 0.0], [50.0, 1.0]]
+    >>> encoder.transform({"town": ["Paris"], "age": [1]})
+    Traceback (most recent call last):
+    properly.tables.errors.TableError: table, column 'town', row 1: the category 'Paris' was not there in training, only
+    'Bath', 'Rome'.
+    """
+
+    columns_: list[Column]
+    left_out_: dict[str, str]
+
+    def __init__(self, categories: Sequence[str] = (), *, max_categories: int = 200, missing: str = "allow") -> None:
+        self.categories = categories
+        self.max_categories = max_categories
+        self.missing = missing
+
+    def fit(self, X: Any, y: Any = None, *, source: str = "table") -> Self:
+        """Learn the columns of a table (a data frame, `pyarrow.Table` or mapping); `source` is its name in messages."""
+        choose(self.missing, MISSING_RULES, "missing")
+        table = as_table(X)
+        require_columns(self.categories, table.column_names, source)
+        if not table.num_rows:
+            raise TableError(f"{source} has no rows.")
+        self.columns_, self.left_out_ = [], {}
+        for name in table.column_names:
+            column = plain(table.column(name))
+            found = self._learned(column, Place(source, name))
+            if found is not None:
+                self.columns_.append(found)
+        if not self.columns_:
+            reasons = "; ".join(f"{name!r}: {reason}" for name, reason in self.left_out_.items())
+            raise TableError(f"{source} has no column to learn from{f' ({reasons})' if reasons else ''}.")
+        return self
+
+    def transform(self, X: Any, *, source: str = "table", first_row: int = 0, unseen: str = "refuse") -> Array:
+        """The matrix of a table with these columns, in any order, and possibly others.
+
+        `first_row` is the number of rows that came before in the file, for messages. With ``unseen="missing"`` a
+        category that was not there in training counts as missing.
+        """
+        check_is_fitted(self, "columns_")
+        lenient = choose(unseen, UNSEEN_RULES, "unseen")
+        table = as_table(X)
+        require_columns((column.name for column in self.columns_), table.column_names, source)
+        result = np.empty((table.num_rows, len(self.columns_)))
+        for j, column in enumerate(self.columns_):
+            place = Place(source, column.name, first_row)
+            result[:, j] = self._encoded(column, plain(table.column(column.name)), place, lenient)
+        return result
+
+    @property
+    def categorical_(self) -> list[int]:
+        return [j for j, column in enumerate(self.columns_) if column.kind == "category"]
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        check_is_fitted(self, "columns_")
+        return np.array([column.name for column in self.columns_], dtype=object)
+
+    def _learned(self, column: Any, place: Place) -> Column | None:
+        """What there is to know about a column, None if it is left out."""
+        name = place.column
+        self._check_missing(column.is_null().to_numpy(zero_copy_only=False), place)
+        if column.null_count == len(column):
+            self.left_out_[name] = "all its values are missing"
+            return None
+        kind = "category" if name in self.categories else kind_of(column.type)
+        if kind is None:
+            raise TableError(
+                f"{place.source}, column {name!r} holds {column.type}, which no model takes; leave it out."
+            )
+        if kind != "category":
+            values = self._numeric(kind, column, place)
+            missing = np.isnan(values)
+            if missing.all():
+                self.left_out_[name] = "all its values are missing"
+                return None
+            return Column(name, kind, bool(missing.any()), float(values[~missing].mean()))
+        if name not in self.categories and is_text(column.type):
+            _refuse_mistakes(column, place)
+        counts = compute.value_counts(texts(column, place).drop_null())
+        found = sorted((-each["counts"], each["values"]) for each in counts.to_pylist())
+        if len(found) > max(self.max_categories, len(column) // 2):
+            self.left_out_[name] = f"{len(found):,} different texts in {len(column):,} rows"
+            return None
+        kept = sorted(value for _, value in found[: self.max_categories])
+        return Column(name, kind, column.null_count > 0, categories=tuple(kept), other=len(found) > self.max_categories)
+
+    def _encoded(self, column: Column, values: Any, place: Place, lenient: bool) -> Array:
+        if column.kind != "category":
+            numbers = self._numeric(column.kind, values, place)
+            missing = np.isnan(numbers)
+            if missing.any() and not column.missing:
+                warnings.warn(
+                    f"{place.source}, column {column.name!r} has missing values, first in row "
+                    f"{place.first_row + int(missing.argmax()) + 1}, but had none in training; they count as its mean, "
+                    f"{column.mean:g}.",
+                    UserWarning,
+                    stacklevel=3,
+                )
+                numbers = np.where(missing, column.mean, numbers)
+            return numbers
+        words = texts(values, place)
+        codes = compute.index_in(words, value_set=arrow.array(column.categories, type=arrow.string()))
+        known = words.is_null().to_numpy(zero_copy_only=False)
+        self._check_missing(known, place)
+        codes = codes.cast(arrow.float64()).to_numpy(zero_copy_only=False)
+        strange = np.isnan(codes) & ~known
+        if not strange.any():
+            return np.asarray(codes)
+        if column.other:
+            return np.where(strange, float(len(column.categories)), codes)
+        if not lenient:
+            first = int(strange.argmax())
+            raise place.error(
+                first,
+                f"the category {words[first].as_py()!r} was not there in training, only {listed(column.categories)}.",
+            )
+        return np.asarray(codes)
+
+    def _numeric(self, kind: str, column: Any, place: Place) -> Array:
+        values = NUMERIC_KINDS[kind](column, place)
+        infinite = np.isinf(values)
+        if infinite.any():
+            raise place.error(int(infinite.argmax()), "the number must be finite.")
+        self._check_missing(np.isnan(values), place)
+        return values
+
+    def _check_missing(self, missing: NDArray[np.bool_], place: Place) -> None:
+        if missing.any() and not MISSING_RULES[self.missing]:
+            raise place.error(int(missing.argmax()), "the value is missing, but needed.")
+
+
+def _refuse_mistakes(column: Any, place: Place) -> None:
+    """Texts in a column of numbers."""
+    are_numbers = is_number_text(column)
+    share = compute.mean(are_numbers).as_py()
+    if share is not None and _MOSTLY < share < 1.0:
+        first = compute.index(are_numbers, False).as_py()
+        raise place.error(
+            first,
+            f"{column[first].as_py()!r} is no number, but {share:.1%} of the column are; correct it, or say that these "
+            "are categories.",
+        )

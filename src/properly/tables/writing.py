@@ -1,0 +1,82 @@
+"""Tables into files, batch by batch; a file is either complete or not there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from properly.atomic import atomic_path
+from properly.tables.arrow import arrow, compute, csv, ipc, parquet, types
+from properly.tables.errors import TableError
+from properly.tables.formats import Format, format_of
+from properly.tables.values import is_text, plain_type
+
+Write = Callable[[Any], None]
+
+
+def write_batches(path: str | os.PathLike[str], schema: Any, batches: Iterable[Any]) -> int:
+    """Write record batches of a schema to CSV, TSV, Parquet or Arrow, as the ending says; return the number of rows.
+
+    The file appears when it is complete. If anything goes wrong, what was there before stays.
+    """
+    form = format_of(str(path))
+    n_rows = 0
+    with atomic_path(path) as temporary, _WRITERS[form.kind](temporary, schema, form) as write:
+        for batch in batches:
+            write(batch)
+            n_rows += batch.num_rows
+    return n_rows
+
+
+@contextmanager
+def _parquet_writer(path: Path, schema: Any, form: Format) -> Iterator[Write]:
+    with parquet.ParquetWriter(path, schema, compression="zstd") as writer:
+        yield writer.write_batch
+
+
+@contextmanager
+def _arrow_writer(path: Path, schema: Any, form: Format) -> Iterator[Write]:
+    schema = _plain(schema)  # which may change from batch to batch in other formats
+    with ipc.new_file(str(path), schema) as writer:
+        yield lambda batch: writer.write_batch(batch.cast(schema))
+
+
+@contextmanager
+def _text_writer(path: Path, schema: Any, form: Format) -> Iterator[Write]:
+    schema = _plain(schema)
+    for field in schema:
+        if types.is_nested(field.type) or types.is_binary(field.type):
+            raise TableError(f"{path.suffix} files cannot hold the column {field.name!r} of {field.type}; use Parquet.")
+    with arrow.output_stream(str(path), compression="gzip" if form.gzipped else None) as stream:
+        stream.write((form.delimiter.join(_cell(name, form) for name in schema.names) + "\n").encode())
+        yield lambda batch: _write_text(stream, batch.cast(schema), form)
+
+
+def _write_text(stream: Any, batch: Any, form: Format) -> None:
+    """Quotation marks only where a batch needs them: Arrow puts them around every text, or around none."""
+    special = f'["\r\n{form.delimiter}]|^\\s|\\s$'
+    needed = any(
+        compute.any(compute.match_substring_regex(column, special)).as_py()
+        for column in batch.columns
+        if is_text(column.type)
+    )
+    options = csv.WriteOptions(
+        include_header=False, delimiter=form.delimiter, quoting_style="needed" if needed else "none"
+    )
+    csv.write_csv(batch, stream, options)
+
+
+def _cell(name: str, form: Format) -> str:
+    if any(sign in name for sign in f'"\r\n{form.delimiter}') or name != name.strip():
+        return '"' + name.replace('"', '""') + '"'
+    return name
+
+
+def _plain(schema: Any) -> Any:
+    return arrow.schema([(field.name, plain_type(field.type)) for field in schema])
+
+
+_WRITERS = {"text": _text_writer, "parquet": _parquet_writer, "arrow": _arrow_writer}

@@ -1,0 +1,107 @@
+"""``properly calibrate``."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.metrics import log_loss
+
+from properly import load
+from properly.calibration import AutoCalibration, PlattScaling
+from properly.tables import read_table
+
+
+@pytest.fixture
+def scores(write):
+    """Twice the log-odds, and the same as probabilities; the target is a number."""
+    random = np.random.default_rng(0)
+    v = random.normal(size=800) * 2 - 1
+    y = (random.random(800) < 1 / (1 + np.exp(-v))).astype(int)
+    return write("scores.csv", {"s": 2 * v, "p": 1 / (1 + np.exp(-2 * v)), "y": y})
+
+
+def test_scores(properly, scores):
+    done = properly("calibrate", scores, "--target", "y", "--score", "s", "--json")
+    assert done.code == 0, done.err
+    assert (done.summary["input"], done.summary["log_loss_before"]) == ("score", None)
+    table = read_table(scores)
+    s, y = table["s"].to_numpy(), table["y"].to_numpy()
+    p = load("calibrator.skops").predict_proba(table)
+    assert_allclose(p, AutoCalibration().fit(s, y).predict_proba(s), rtol=1e-12)
+    share = y.mean()
+    assert_allclose(done.summary["log_loss_constant"], -(share * np.log(share) + (1 - share) * np.log(1 - share)))
+    assert abs(done.summary["log_loss_after"] - log_loss(y, p)) < 0.02
+
+
+def test_probabilities_are_recognised(properly, scores):
+    words = ("calibrate", scores, "--target", "y", "--score", "p", "--json")
+    done = properly(*words, "--method", "platt", "-o", "c.skops")
+    assert done.summary["input"] == "probability"
+    table = read_table(scores)
+    p, y = table["p"].to_numpy(), table["y"].to_numpy()
+    assert_allclose(done.summary["log_loss_before"], log_loss(y, p))
+    assert done.summary["log_loss_after"] < done.summary["log_loss_before"] - 0.05
+    expected = PlattScaling(input="probability").fit(p, y).predict_proba(p)
+    assert_allclose(load("c.skops").predict_proba(table), expected, rtol=1e-12)
+    forced = properly(*words, "--input", "score")
+    assert forced.summary["input"] == "score"
+
+
+def test_the_map_predicts(properly, scores):
+    properly("calibrate", scores, "--target", "y", "--score", "s")
+    done = properly("predict", "calibrator.skops", scores, "-o", "scored.parquet")
+    assert done.code == 0, done.err
+    scored = read_table("scored.parquet")
+    assert_allclose(scored["probability_1"].to_numpy(), load("calibrator.skops").predict_proba(scored)[:, 1])
+    assert scored["s"].to_pylist() == read_table(scores)["s"].to_pylist()
+
+
+def test_what_is_shown(properly, scores):
+    shown = properly("calibrate", scores, "--target", "y", "--score", "p").out
+    assert "800 rows; p read as probabilities; method auto." in shown
+    assert "Calibrator: calibrator.skops" in shown
+
+
+def test_several_classes_in_any_order(properly, write):
+    random = np.random.default_rng(0)
+    v = random.normal(size=(900, 3))
+    kind = np.array([random.choice(["ash", "elm", "oak"], p=np.exp(row) / np.exp(row).sum()) for row in v])
+    path = write("trees.parquet", {"v_oak": 3 * v[:, 2], "v_ash": 3 * v[:, 0], "v_elm": 3 * v[:, 1], "kind": kind})
+    done = properly(
+        "calibrate", path, "--target", "kind", "--score", "v_oak", "v_ash", "v_elm", "--method", "temperature", "--json"
+    )
+    assert done.code == 0, done.err
+    assert done.summary["scores"] == ["v_ash", "v_elm", "v_oak"]
+    model = load("calibrator.skops")
+    assert_allclose(model.classifier.temperature_, 3.0, rtol=0.15)
+    assert log_loss(kind, model.predict_proba(read_table(path))) < log_loss(kind, np.full((900, 3), 1 / 3)) - 0.1
+
+
+def test_weights_count_rows(properly, scores, write):
+    table = read_table(scores)
+    weight = np.random.default_rng(1).integers(0, 3, 800)
+    weighted = write("weighted.csv", table.to_pydict() | {"times": weight})
+    rows = np.repeat(np.arange(800), weight)
+    repeated = write("repeated.csv", table.take(rows).to_pydict())
+    options = ("--target", "y", "--score", "s", "--method", "platt")
+    properly("calibrate", weighted, *options, "--weight", "times", "-o", "a.skops")
+    properly("calibrate", repeated, *options, "-o", "b.skops")
+    assert_allclose(load("a.skops").predict_proba(table), load("b.skops").predict_proba(table), atol=1e-6)
+
+
+def test_bad_input(fails, scores, write):
+    table = read_table(scores).to_pydict()
+    words = ("--target", "y", "--score")
+    assert "has no column 't'" in fails("calibrate", scores, *words, "t")
+    assert "--score must name one score, got 2" in fails("calibrate", scores, *words, "s", "p")
+    assert "--method must be one of 'auto', " in fails("calibrate", scores, *words, "s", "--method", "magic")
+    bad = [*table["s"][:-1], "high"]
+    path = write("text.csv", table | {"s": [str(value) for value in bad]})
+    assert "text.csv, column 's', row 800: a number is needed, got 'high'" in fails("calibrate", path, *words, "s")
+    path = write("hole.csv", table | {"s": [None, *table["s"][1:]]})
+    assert "hole.csv, column 's', row 1: the value is missing, but needed" in fails("calibrate", path, *words, "s")
+    path = write("one.csv", table | {"y": [1] * 800})
+    assert "one class only, 1" in fails("calibrate", path, *words, "s")
+    assert "probabilities must lie in [0, 1]" in fails("calibrate", scores, *words, "s", "--input", "probability")
+    three = write("three.csv", table | {"y": np.arange(800) % 3})
+    assert "--score must name 3 scores, one for every class, got 1" in fails("calibrate", three, *words, "s")
+    assert "there is no folder" in fails("calibrate", scores, *words, "s", "-o", "gone/c.skops")

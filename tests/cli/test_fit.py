@@ -1,0 +1,281 @@
+"""``properly fit``."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from numpy.testing import assert_allclose
+
+from properly import load, load_metadata
+from properly.cli.methods import AUTO, METHODS, Setting, candidates, parse_methods
+from properly.metrics import log_loss
+from properly.tables import read_table
+
+TWO = ("--method", "logistic,tree")
+FAST = ("--method", "logistic", "--calibration", "none")
+
+
+def test_the_best_is_fitted_and_saved(properly, train, customers):
+    done = properly("fit", train, "--target", "left", *TWO, "--json")
+    assert done.code == 0, done.err
+    assert done.summary["rows"] == 600
+    assert done.summary["classes"] == ["no", "yes"]
+    assert done.summary["features"] == ["age", "income", "town", "member", "since"]
+    board = done.summary["leaderboard"]
+    assert done.summary["best"] == board[0]["name"]
+    assert {each["name"].removesuffix(" + calibration") for each in board} == {"logistic", "tree"}
+    scores = [np.inf if each["log_loss"] is None else each["log_loss"] for each in board]
+    assert scores == sorted(scores)
+    model = load("model.skops")
+    new = pa.table(customers(2000, seed=1))
+    held_out = log_loss(new["left"].to_numpy(zero_copy_only=False), model.predict_proba(new))
+    assert abs(held_out - scores[0]) < 0.06
+    assert load_metadata("model.skops")["target"] == "left"
+    page = Path("fit.html").read_text(encoding="utf-8")
+    assert page.startswith("<!DOCTYPE html>")
+    assert all(each["name"] in page for each in board)
+
+
+def test_what_is_shown(properly, train):
+    done = properly("fit", train, "--target", "left", *TWO, "-o", "m.skops", "--report", "r.html")
+    assert "600 rows, 5 features, 2 classes" in done.out
+    assert "best" in done.out
+    assert "Model:  m.skops\nReport: r.html" in done.out
+
+
+def test_the_same_seed_gives_the_same_model(properly, train):
+    for name in ("a", "b"):
+        properly(
+            "fit",
+            train,
+            "--target",
+            "left",
+            "--method",
+            "tree",
+            "--calibration",
+            "auto",
+            "-o",
+            f"{name}.skops",
+            "--seed",
+            3,
+        )
+    table = read_table(train)
+    assert_allclose(load("a.skops").predict_proba(table), load("b.skops").predict_proba(table), rtol=0, atol=0)
+
+
+LINEAR_AND_TREE = [name for name in METHODS if name not in ("tailored", "boosting")]
+
+
+@pytest.mark.parametrize("method", [*LINEAR_AND_TREE, "tailored:0.2"])
+def test_every_method_fits_columns_of_every_kind(properly, train, method):
+    done = properly(
+        "fit", train, "--target", "left", "--method", method, "--calibration", "none", "--json", "--folds", 2
+    )
+    assert done.code == 0, done.err
+    assert done.summary["best"] == method
+    p = load("model.skops").predict_proba(read_table(train))
+    assert p.shape == (600, 2)
+    assert_allclose(p.sum(axis=1), 1.0)
+    assert p[:, 1].std() > 0.05
+
+
+def test_boosting(properly, train):
+    pytest.importorskip("lightgbm")
+    done = properly("fit", train, "--target", "left", "--method", "boosting", "--json", "--folds", 2)
+    assert done.code == 0, done.err
+    assert load("model.skops").predict_proba(read_table(train))[:, 1].std() > 0.05
+
+
+@pytest.mark.parametrize("calibration", ["platt", "isotonic"])
+def test_calibration_by_name_is_for_all(properly, train, calibration):
+    done = properly("fit", train, "--target", "left", *TWO, "--calibration", calibration, "--json")
+    assert done.code == 0, done.err
+    assert all(each["name"].endswith(" + calibration") for each in done.summary["leaderboard"])
+    assert load("model.skops").predict_proba(read_table(train)).shape == (600, 2)
+
+
+def test_population_rate(properly, train):
+    properly("fit", train, "--target", "left", *FAST, "-o", "sample.skops")
+    done = properly("fit", train, "--target", "left", *FAST, "--population-rate", 0.002, "-o", "population.skops")
+    assert done.code == 0, done.err
+    table = read_table(train)
+    share = np.mean(table["left"].to_numpy(zero_copy_only=False) == "yes")
+    before, after = (load(f"{name}.skops").predict_proba(table)[:, 1] for name in ("sample", "population"))
+    shift = np.log(0.002 / 0.998) - np.log(share / (1 - share))
+    assert_allclose(np.log(after / (1 - after)), np.log(before / (1 - before)) + shift, atol=1e-9)
+
+
+def test_the_positive_class_is_for_the_user_to_say(properly, train):
+    done = properly("fit", train, "--target", "left", *FAST, "--positive", "no", "--population-rate", 0.001, "--json")
+    assert done.summary["classes"] == ["yes", "no"]
+    scored = load("model.skops").scored(read_table(train))
+    assert scored["probability_no"].mean() < 0.1
+
+
+def test_weights(properly, write, customers):
+    columns = customers()
+    weight = np.random.default_rng(5).integers(0, 3, 600)
+    weighted = write("weighted.csv", columns | {"times": weight})
+    rows = np.repeat(np.arange(600), weight)
+    repeated = write("repeated.csv", {name: pa.array(values).take(rows) for name, values in columns.items()})
+    properly("fit", weighted, "--target", "left", *FAST, "--weight", "times", "-o", "a.skops")
+    properly("fit", repeated, "--target", "left", *FAST, "-o", "b.skops")
+    table = pa.table(columns)
+    assert_allclose(load("a.skops").predict_proba(table), load("b.skops").predict_proba(table), atol=1e-6)
+
+
+def test_columns_are_chosen(properly, train):
+    for option, features in (
+        (["--features", "age,town"], ["age", "town"]),
+        (["--ignore", "since, member"], ["age", "income", "town"]),
+    ):
+        done = properly("fit", train, "--target", "left", *FAST, *option, "--json")
+        assert done.summary["features"] == features
+    done = properly("fit", train, "--target", "left", *FAST, "--categories", "age", "--json")
+    assert done.code == 0, done.err
+    assert load("model.skops").encoder.columns_[0].kind == "category"
+
+
+def test_names_of_rows_are_noted(properly, write, customers):
+    path = write("named.csv", customers() | {"id": [f"customer {k}" for k in range(600)]})
+    done = properly("fit", path, "--target", "left", *FAST)
+    assert "Note: column 'id' was left out: 600 different texts in 600 rows." in done.out
+
+
+@pytest.mark.parametrize("labels", [[0, 1], [False, True], [1.0, 2.0], ["a", "b"]])
+def test_labels_of_any_type(properly, write, customers, labels):
+    columns = customers()
+    target = np.array(labels)[(columns.pop("left").to_numpy(zero_copy_only=False) == "yes").astype(int)]
+    done = properly("fit", write("t.parquet", columns | {"y": target}), "--target", "y", *FAST, "--json")
+    assert done.code == 0, done.err
+    assert done.summary["classes"] == labels
+
+
+def test_seventeen_classes(properly, write):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(850, 4))
+    kind = np.digitize(X[:, 0] + 0.3 * random.normal(size=850), np.linspace(-1.5, 1.5, 16))
+    path = write("many.csv", {f"x{j}": X[:, j] for j in range(4)} | {"kind": [f"k{k:02}" for k in kind]})
+    done = properly("fit", path, "--target", "kind", *TWO, "--json", "--folds", 2, "--calibration", "none")
+    assert done.code == 0, done.err
+    assert len(done.summary["classes"]) == 17
+    assert load("model.skops").predict_proba(read_table(path)).shape == (850, 17)
+    assert "k16" in Path("fit.html").read_text(encoding="utf-8")
+
+
+def test_auto_leaves_out_what_does_not_suit(monkeypatch):
+    found, notes = candidates(["auto"], Setting([50, 40, 10], [], 100.0, 0))
+    assert set(found) <= set(AUTO) - {"gev"}
+    assert notes[0] == "gev is for two classes, the target has 3"
+    monkeypatch.setattr("properly.cli.methods.find_spec", lambda name: None)
+    found, notes = candidates(["auto"], Setting([50, 50], [], 100.0, 0))
+    assert "boosting" not in found
+    assert 'pip install "properly[cli]"' in notes[0]
+    with pytest.raises(ValueError, match="boosting needs lightgbm"):
+        candidates(["boosting"], Setting([50, 50], [], 100.0, 0))
+    found, notes = candidates(["auto"], Setting([500, 9], [], 509.0, 0))
+    assert "gev" not in found
+    assert notes[0] == "gev needs 10 rows of every class, the rarest has 9"
+    with pytest.raises(ValueError, match="firth is for two classes, the target has 3"):
+        candidates(["firth"], Setting([50, 40, 10], [], 100.0, 0))
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_table_that_says_nothing(properly, write):
+    done = properly("fit", write("same.csv", {"a": [1.0] * 60, "y": [0, 1, 0] * 20}), "--target", "y", "--json")
+    assert done.code == 0, done.err
+    assert_allclose(done.summary["leaderboard"][0]["log_loss"], -np.log(2 / 3) * 2 / 3 - np.log(1 / 3) / 3, atol=0.02)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("magic", "'magic' is no method; there are auto, logistic"),
+        ("tailored", "tailored needs the threshold, a number between 0 and 1, after a colon, such as tailored:0.1"),
+        ("tailored:2", "got 'tailored:2'"),
+        ("logistic:2", "logistic takes no number"),
+    ],
+)
+def test_methods_that_are_none(properly, train, text, message):
+    done = properly("fit", train, "--target", "left", "--method", text)
+    assert done.code == 2
+    assert message in done.err
+    assert parse_methods("auto,tailored:0.3") == ["auto", "tailored:0.3"]
+
+
+def test_bad_tables(fails, write, customers, train, tmp_path):
+    columns = customers()
+    empty = tmp_path / "empty.csv"
+    empty.write_text("")
+    assert "empty.csv is empty" in fails("fit", empty, "--target", "left")
+    assert "has no column 'gone'; it has 'age', " in fails("fit", train, "--target", "gone")
+    assert "there is no such file" in fails("fit", "none.csv", "--target", "left")
+    one = write("one.csv", columns | {"left": ["yes"] * 600})
+    assert "column 'left' holds one class only, 'yes'" in fails("fit", one, "--target", "left")
+    labels = columns["left"].to_pylist()
+    labels[9] = None
+    hole = write("hole.parquet", columns | {"left": labels})
+    assert "column 'left', row 10: the class is missing" in fails("fit", hole, "--target", "left")
+    labels[9] = "perhaps"
+    single = write("single.csv", columns | {"left": labels})
+    assert "column 'left': the class 'perhaps' has one row only, and two are needed" in fails(
+        "fit", single, "--target", "left", *FAST
+    )
+    ages = columns["age"].cast(pa.string()).to_pylist()
+    ages[99] = "old"
+    text = write("text.csv", columns | {"age": ages})
+    assert "column 'age', row 100: 'old' is no number" in fails("fit", text, "--target", "left")
+    assert "600 different values, but a target may have 100 classes" in fails(
+        "fit", write("number.csv", columns | {"left": np.arange(600) / 7}), "--target", "left"
+    )
+
+
+def test_contradictory_options(fails, train, write, customers):
+    fit = ("fit", train, "--target", "left")
+    assert "--calibration must be one of 'auto', 'none', 'platt'" in fails(*fit, "--calibration", "magic")
+    assert "column 'left' cannot be a feature as well" in fails(*fit, "--features", "age,left")
+    assert "has no column 'zip'" in fails(*fit, "--ignore", "zip")
+    assert "has no column 'zip'" in fails(*fit, "--categories", "zip")
+    assert "no column left to learn from" in fails(*fit, "--ignore", "age,income,town,member,since")
+    assert "has no class 'maybe', only 'no', 'yes'" in fails(*fit, "--positive", "maybe")
+    assert "cv must be at least 2, got 1" in fails(*fit, *FAST, "--folds", 1)
+    three = write("three.csv", customers() | {"left": np.array(list("abc"))[np.arange(600) % 3]})
+    assert "--population-rate is for two classes, the target has 3" in fails(
+        "fit", three, "--target", "left", "--population-rate", 0.1
+    )
+
+
+def test_outputs_are_checked_first(fails, train, monkeypatch):
+    monkeypatch.setattr("properly.cli.fitting.compare", None)
+    fit = ("fit", train, "--target", "left")
+    assert "there is no folder" in fails(*fit, "-o", "gone/model.skops")
+    assert "there is no folder" in fails(*fit, "--report", "gone/fit.html")
+    assert "is a folder" in fails(*fit, "-o", ".")
+    assert "train.csv is an input; give the output another name" in fails(*fit, "-o", train)
+
+
+@pytest.mark.parametrize("where", ["compare", "save", "fit_page"])
+def test_an_interruption_leaves_nothing(properly, train, tmp_path, monkeypatch, where):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(f"properly.cli.fitting.{where}", interrupted)
+    done = properly("fit", train, "--target", "left", *FAST)
+    assert done.code == 130
+    assert [path.name for path in tmp_path.iterdir()] == ["train.csv"]
+
+
+def test_a_full_disk(properly, train, tmp_path):
+    full = tmp_path / "full.skops"
+    try:
+        full.symlink_to("/dev/full")
+    except OSError:
+        pytest.skip("no symbolic links here")
+    if not full.exists():
+        pytest.skip("there is no /dev/full here")
+    done = properly("fit", train, "--target", "left", *FAST, "-o", full)
+    assert done.code == 1
+    assert "full" in done.err
+    assert done.err.count("\n") == 1
+    assert not (tmp_path / "fit.html").exists()

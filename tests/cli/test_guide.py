@@ -1,0 +1,41 @@
+"""The guide to the command line is right about commands, options, methods and exit codes."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from properly.cli import FAILED, INTERRUPTED, MISUSED, OK
+from properly.cli.methods import METHODS
+from properly.cli.parser import COMMANDS, make_parser
+from properly.tables.formats import FORMATS
+
+GUIDE = (Path(__file__).parents[2] / "docs" / "guides" / "command-line.md").read_text(encoding="utf-8")
+LINES = re.findall(r"^\$ properly (.*)$", GUIDE, re.MULTILINE)
+
+
+@pytest.mark.parametrize("line", [line for line in LINES if line != "--help"])
+def test_the_examples_are_commands(line):
+    arguments = make_parser().parse_args(shlex.split(line))
+    assert arguments.command in COMMANDS
+
+
+def test_every_command_has_an_example():
+    assert {line.split()[0] for line in LINES} >= set(COMMANDS)
+
+
+def test_every_option_exists():
+    known = {
+        option
+        for command in COMMANDS
+        for option in make_parser()._subparsers._group_actions[0].choices[command]._option_string_actions
+    }
+    assert set(re.findall(r"`(--[a-z-]+)", GUIDE)) <= known
+
+
+def test_methods_formats_and_exit_codes_are_listed():
+    for name, method in METHODS.items():
+        assert f"| `{method.usage(name)}` | {method.about}" in GUIDE
+    assert all(f"`{ending}`" in GUIDE for ending in FORMATS)
+    assert all(f"| {code} |" in GUIDE for code in (OK, FAILED, MISUSED, INTERRUPTED))

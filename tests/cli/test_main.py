@@ -1,0 +1,212 @@
+"""The command itself: version, help, exit codes, and errors in one line."""
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import warnings
+
+import pytest
+
+import properly as package
+from properly.cli import main, parser
+from properly.cli.parser import COMMANDS, names, share
+
+MODULE = [sys.executable, "-m", "properly"]
+
+
+def started(code, *words, **options):
+    """A fresh interpreter that runs some code, then the command."""
+    program = f"import sys\nfrom properly.cli import main\n{code}\nsys.exit(main(sys.argv[1:]))"
+    return subprocess.run(
+        [sys.executable, "-c", program, *map(str, words)], capture_output=True, text=True, timeout=120, **options
+    )
+
+
+def test_version(capsys):
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"properly {package.__version__}\n"
+
+
+def test_version_is_fast_and_imports_nothing_heavy():
+    start = time.perf_counter()
+    subprocess.run([*MODULE, "--version"], check=True, capture_output=True)
+    assert time.perf_counter() - start < 1.5  # 0.1 s on an idle machine; the rest is for busy ones
+    code = "import sys; from properly.cli import main; main(['--version']); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    loaded = {name.partition(".")[0] for name in done.stdout.split()}
+    assert not loaded & {"numpy", "scipy", "sklearn", "pyarrow", "rich", "matplotlib", "lightgbm", "pandas", "skops"}
+
+
+def test_the_module_is_the_command():
+    done = subprocess.run([*MODULE, "nonsense"], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "invalid choice: 'nonsense'" in done.stderr
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_with_an_example(command, capsys):
+    assert main([command, "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert f"example: properly {command}" in shown
+    assert "--json" in shown
+
+
+def test_help_names_all_commands_and_exit_codes(capsys):
+    assert main(["--help"]) == 0
+    shown = capsys.readouterr().out
+    assert all(command in shown for command in COMMANDS)
+    assert "130" in shown
+
+
+@pytest.mark.parametrize(
+    "words",
+    [[], ["fit"], ["fit", "a.csv"], ["fit", "a.csv", "--target", "y", "--folds", "x"], ["predict", "m.skops", "--x"]],
+)
+def test_wrong_arguments_are_misuse(words, capsys):
+    assert main(words) == 2
+    assert capsys.readouterr().err.startswith("usage: ")
+
+
+def test_types_of_arguments():
+    assert names("a, b") == ["a", "b"]
+    assert share("0.25") == 0.25
+    for convert, text in ((names, "a,,b"), (share, "1"), (share, "x"), (share, "nan")):
+        with pytest.raises(parser.argparse.ArgumentTypeError):
+            convert(text)
+
+
+@pytest.fixture
+def command(monkeypatch):
+    """Replace what `properly predict` does."""
+
+    def replace(run, show=None):
+        monkeypatch.setattr("properly.cli.predict.run", run)
+        if show:
+            monkeypatch.setattr("properly.cli.predict.show", show)
+        return ["predict", "model", "table", "--json"]
+
+    return replace
+
+
+def raising(error):
+    def run(arguments):
+        raise error
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (ValueError("two\n  lines"), "two lines"),
+        (ImportError('This needs rich: pip install "properly[cli]".'), 'This needs rich: pip install "properly[cli]".'),
+        (OSError(errno.ENOSPC, "No space left on device"), "the disk is full; nothing was written half."),
+        (OSError(errno.ENOSPC, "No space left", "a.csv"), "the disk is full: a.csv; nothing was written half."),
+        (FileNotFoundError(errno.ENOENT, "No such file or directory", "a.csv"), "a.csv: No such file or directory."),
+        (FileNotFoundError("a.csv: there is no such file."), "a.csv: there is no such file."),
+        (MemoryError(), "the memory is not enough for this."),
+    ],
+)
+def test_errors_are_one_line(command, capsys, error, message):
+    assert main(command(raising(error))) == 1
+    assert capsys.readouterr().err == f"properly: error: {message}\n"
+
+
+def test_a_mistake_of_ours_is_called_so(command, capsys, monkeypatch):
+    words = command(raising(KeyError("x")))
+    monkeypatch.delenv("PROPERLY_DEBUG", raising=False)
+    assert main(words) == 1
+    shown = capsys.readouterr().err
+    assert "this should not have happened: KeyError: 'x'" in shown
+    assert shown.count("\n") == 1
+    monkeypatch.setenv("PROPERLY_DEBUG", "1")
+    with pytest.raises(KeyError):
+        main(words)
+
+
+def test_interruption(command, capsys):
+    assert main(command(raising(KeyboardInterrupt()))) == 130
+    assert capsys.readouterr().err == "properly: error: interrupted; nothing was written half.\n"
+
+
+def test_a_signal_interrupts():
+    code = (
+        "import os, signal, time\nimport properly.cli.predict as command\n"
+        "def run(arguments):\n    os.kill(os.getpid(), signal.SIGINT)\n    time.sleep(60)\ncommand.run = run"
+    )
+    done = started(code, "predict", "model", "table")
+    assert done.returncode == 130
+    assert done.stderr == "properly: error: interrupted; nothing was written half.\n"
+    assert signal.SIGINT == 2
+
+
+def test_warnings_are_one_line(command, capsys):
+    def run(arguments):
+        for _ in range(3):
+            warnings.warn("two\nlines", UserWarning, stacklevel=1)
+        warnings.warn("for programmers", DeprecationWarning, stacklevel=1)
+        return {}
+
+    words = command(run)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        assert main(words) == 0
+    assert capsys.readouterr().err == "properly: warning: two lines\n"
+
+
+def test_json_has_no_infinity(command, capsys):
+    assert main(command(lambda arguments: {"a": [float("inf"), 1.5], "b": (float("nan"),), "c": "∞"})) == 0
+    assert json.loads(capsys.readouterr().out) == {"a": [None, 1.5], "b": [None], "c": "∞"}
+
+
+def test_data_are_no_markup(command, capsys):
+    words = command(lambda arguments: {}, lambda summary, console: console.print("[bold]x[/bold] [/] :smile:"))
+    assert main(words[:-1]) == 0
+    assert capsys.readouterr().out == "[bold]x[/bold] [/] :smile:\n"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full here")
+@pytest.mark.parametrize("option", [[], ["--json"]])
+def test_the_output_goes_to_a_full_disk(option):
+    summary = {"rows": 1, "columns": [], "output": ""}
+    code = f"import properly.cli.predict as command\ncommand.run = lambda arguments: {summary}"
+    program = f"import sys\nfrom properly.cli import main\n{code}\nsys.exit(main(sys.argv[1:]))"
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", program, "predict", "model", "table", *option],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert done.returncode == 1
+    assert done.stderr == "properly: error: the disk is full; nothing was written half.\n"
+
+
+def test_the_reader_of_the_output_has_gone():
+    code = "import properly.cli.predict as command\ncommand.run = lambda arguments: {'a': 'x' * 1_000_000}"
+    program = f"import sys\nfrom properly.cli import main\n{code}\nsys.exit(main(sys.argv[1:]))"
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, "predict", "model", "table", "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    process.stdout.read(10)
+    process.stdout.close()
+    assert process.stderr.read() == ""
+    process.stderr.close()
+    assert process.wait() == 1
+
+
+def test_a_missing_package_is_named_before_the_work(command, capsys, monkeypatch):
+    done = []
+    words = command(lambda arguments: done.append(1) or {})
+    monkeypatch.setitem(sys.modules, "rich", None)
+    monkeypatch.setitem(sys.modules, "rich.console", None)
+    assert main(words[:-1]) == 1
+    assert 'pip install "properly[cli]"' in capsys.readouterr().err
+    assert not done

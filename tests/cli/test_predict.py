@@ -1,0 +1,221 @@
+"""``properly predict``."""
+
+import json
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from properly import load, save
+from properly.linear import ProperLinearClassifier
+from properly.tables import LinearFeatures, TableClassifier, TableEncoder, WithFeatures, read_table
+
+
+@pytest.fixture
+def model(tmp_path, train):
+    """Fitted to CSV."""
+    table = read_table(train)
+    encoder = TableEncoder().fit(table.drop_columns("left"))
+    y = (table["left"].to_numpy(zero_copy_only=False) == "yes").astype(int)
+    inner = WithFeatures(LinearFeatures(encoder.categorical_), ProperLinearClassifier())
+    inner.fit(encoder.transform(table), y)
+    save(TableClassifier(encoder, inner, ["no", "yes"]), tmp_path / "model.skops")
+    return tmp_path / "model.skops"
+
+
+@pytest.fixture
+def new(customers):
+    columns = customers(200, seed=3)
+    del columns["left"]
+    return columns | {"id": [f"{k:04}" for k in range(200)]}
+
+
+@pytest.mark.parametrize("source", [".csv", ".tsv.gz", ".parquet", ".arrow"])
+@pytest.mark.parametrize("target", [".csv", ".parquet", ".feather", ".tsv.gz"])
+def test_every_format_gives_the_same(properly, model, new, write, source, target):
+    path = write(f"new{source}", new)
+    done = properly("predict", model, path, "-o", f"scored{target}", "--json")
+    assert done.code == 0, done.err
+    assert done.summary == {"output": f"scored{target}", "rows": 200, "columns": ["probability_no", "probability_yes"]}
+    scored = read_table(f"scored{target}")
+    p = load(model).predict_proba(pa.table(new))
+    assert_allclose(scored["probability_yes"].to_numpy(), p[:, 1], rtol=1e-14)
+    assert_allclose(scored["probability_no"].to_numpy(), p[:, 0], rtol=1e-14)
+    assert scored.column_names[:6] == list(new)
+    assert scored["town"].to_pylist() == new["town"].to_pylist()
+    assert scored["age"].to_pylist() == new["age"].to_pylist()
+    assert scored["member"].to_pylist() == new["member"].to_pylist()
+    assert_allclose(scored["income"].to_numpy(), new["income"].to_numpy(zero_copy_only=False), rtol=1e-15)
+
+
+def test_text_stays_what_it_is(properly, model, new, write):
+    properly("predict", model, write("new.csv", new), "-o", "scored.csv")
+    before, after = (Path(name).read_text().splitlines() for name in ("new.csv", "scored.csv"))
+    assert [line.rpartition(",")[0].rpartition(",")[0] for line in after] == before
+
+
+def test_types_of_other_systems(properly, model, new, write):
+    changed = new | {
+        "age": pa.array(new["age"].to_pylist(), pa.float32()),
+        "town": new["town"].dictionary_encode(),
+        "member": pa.array([str(value) for value in new["member"].to_pylist()]),
+        "since": new["since"].cast(pa.timestamp("ns")),
+    }
+    properly("predict", model, write("new.parquet", changed), "-o", "scored.parquet")
+    found = read_table("scored.parquet")["probability_yes"].to_numpy()
+    assert_allclose(found, load(model).predict_proba(pa.table(new))[:, 1], rtol=1e-12)
+
+
+def test_batches_do_not_matter(properly, model, customers, write, monkeypatch):
+    monkeypatch.setattr("properly.tables.reading.BATCH_ROWS", 64)
+    path = write("new.parquet", customers(1000, seed=4))
+    done = properly("predict", model, path, "-o", "scored.arrow", "--json")
+    assert done.summary["rows"] == 1000
+    found = read_table("scored.arrow")["probability_yes"].to_numpy()
+    assert_array_equal(found, load(model).predict_proba(read_table(path))[:, 1])
+
+
+def test_where_the_output_goes(properly, model, new, write, tmp_path):
+    (tmp_path / "data").mkdir()
+    path = write("data/new.csv.gz", new)
+    assert properly("predict", model, path, "--json").summary["output"] == "new-scored.csv.gz"
+    assert read_table("new-scored.csv.gz").num_rows == 200
+
+
+def test_a_table_without_rows(properly, model, new, write, tmp_path):
+    (tmp_path / "none.csv").write_text(",".join(new) + "\n")
+    done = properly("predict", model, "none.csv", "-o", "scored.csv", "--json")
+    assert done.summary["rows"] == 0
+    assert Path("scored.csv").read_text() == ",".join(new) + ",probability_no,probability_yes\n"
+
+
+def test_names_of_new_columns(properly, fails, model, new, write):
+    path = write("new.csv", new | {"probability_yes": range(200)})
+    assert "has a column 'probability_yes' already; call the new ones otherwise with --prefix" in fails(
+        "predict", model, path
+    )
+    done = properly("predict", model, path, "--prefix", "p_", "--json")
+    assert done.summary["columns"] == ["p_no", "p_yes"]
+
+
+def test_wrong_tables(fails, model, new, write, tmp_path):
+    ages = [str(value) for value in new["age"].to_pylist()]
+    ages[149] = "old"
+    path = write("text.csv", new | {"age": ages})
+    assert "text.csv, column 'age', row 150: a number is needed, got 'old'" in fails("predict", model, path)
+    towns = new["town"].to_pylist()
+    towns[70] = "Paris"
+    path = write("unseen.parquet", new | {"town": towns})
+    assert "unseen.parquet, column 'town', row 71: the category 'Paris'" in fails("predict", model, path)
+    path = write("missing.csv", {name: values for name, values in new.items() if name != "town"})
+    assert "missing.csv has no column 'town'" in fails("predict", model, path)
+    path = write("whole.parquet", new)
+    (tmp_path / "cut.parquet").write_bytes(path.read_bytes()[:-100])
+    assert "cut.parquet cannot be read" in fails("predict", model, "cut.parquet")
+    assert "is an input" in fails("predict", model, path, "-o", path)
+    assert "the ending must be one of" in fails("predict", model, path, "-o", "scored.xlsx")
+    assert "there is no folder" in fails("predict", model, path, "-o", "gone/scored.csv")
+
+
+def test_rows_are_counted_over_batches(fails, model, customers, write, monkeypatch):
+    monkeypatch.setattr("properly.tables.reading.BATCH_ROWS", 64)
+    columns = customers(1000, seed=4)
+    towns = columns["town"].to_pylist()
+    towns[777] = "Paris"
+    path = write("late.parquet", columns | {"town": towns})
+    assert "column 'town', row 778: the category 'Paris'" in fails("predict", model, path)
+
+
+def test_unseen_categories_may_count_as_missing(properly, model, new, write):
+    path = write("unseen.parquet", new | {"town": ["Paris"] * 200})
+    missing = new | {"town": pa.nulls(200, pa.string())}
+    assert properly("predict", model, path, "--unseen", "missing", "-o", "scored.parquet").code == 0
+    found = read_table("scored.parquet")["probability_yes"].to_numpy()
+    assert_array_equal(found, load(model).predict_proba(pa.table(missing))[:, 1])
+
+
+def test_wrong_models(fails, model, new, write, tmp_path):
+    path = write("new.csv", new)
+    (tmp_path / "cut.skops").write_bytes(model.read_bytes()[:1000])
+    (tmp_path / "text.skops").write_text("hello")
+    (tmp_path / "empty.skops").write_text("")
+    for name in ("cut", "text", "empty", "gone"):
+        assert f"{name}.skops" in fails("predict", f"{name}.skops", path)
+    save(ProperLinearClassifier().fit([[0.0], [1.0]], [0, 1]), tmp_path / "bare.skops")
+    assert "holds a ProperLinearClassifier, which knows nothing of tables" in fails("predict", "bare.skops", path)
+
+
+def test_a_model_with_a_foreign_type(fails, model, new, write, tmp_path):
+    with zipfile.ZipFile(model) as source, zipfile.ZipFile(tmp_path / "foreign.skops", "w") as target:
+        for name in source.namelist():
+            content = source.read(name)
+            if name == "schema.json":
+                schema = json.loads(content)
+                schema["__module__"], schema["__class__"] = "subprocess", "Popen"
+                content = json.dumps(schema)
+            target.writestr(name, content)
+    message = fails("predict", "foreign.skops", write("new.csv", new))
+    assert "subprocess.Popen" in message
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".arrow", ".csv.gz"])
+def test_a_full_disk(properly, model, new, write, tmp_path, ending):
+    full = tmp_path / f"full{ending}"
+    try:
+        full.symlink_to("/dev/full")
+    except OSError:
+        pytest.skip("no symbolic links here")
+    if not full.exists():
+        pytest.skip("there is no /dev/full here")
+    done = properly("predict", model, write("new.csv", new), "-o", full)
+    assert done.code == 1
+    assert done.err.count("\n") == 1
+    assert "full" in done.err
+    assert done.out == ""
+
+
+def test_an_interruption_leaves_nothing(properly, model, new, write, tmp_path, monkeypatch):
+    monkeypatch.setattr("properly.tables.reading.BATCH_ROWS", 64)
+    path = write("new.parquet", new)
+    (tmp_path / "scored.parquet").write_text("old")
+    before = sorted(tmp_path.iterdir())
+    calls = []
+
+    def interrupted(self, *_, **__):
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return {name: np.zeros(64) for name in ("probability_no", "probability_yes")}
+
+    monkeypatch.setattr(TableClassifier, "scored", interrupted)
+    done = properly("predict", model, path, "-o", "scored.parquet")
+    assert done.code == 130
+    assert len(calls) == 3
+    assert (tmp_path / "scored.parquet").read_text() == "old"
+    assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_table(model, tmp_path):
+    """Peak memory of a fresh process for 2·10⁵ and for 2·10⁶ rows."""
+    code = (
+        "import resource, sys\nfrom properly.cli import main\ncode = main(sys.argv[1:])\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)\nsys.exit(code)"
+    )
+    block = read_table(tmp_path / "train.csv")
+    peaks = []
+    for times in (330, 3300):
+        with pq.ParquetWriter(tmp_path / "long.parquet", block.schema) as writer:
+            for _ in range(times // 110):
+                writer.write_table(pa.concat_tables([block] * 110))
+        words = ["predict", model, tmp_path / "long.parquet", "-o", tmp_path / "scored.parquet"]
+        program = [sys.executable, "-c", code, *map(str, words)]
+        done = subprocess.run(program, capture_output=True, text=True, check=True)
+        peaks.append(int(done.stderr.split()[-1]))
+    assert peaks[1] < 1.3 * peaks[0]

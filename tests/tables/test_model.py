@@ -1,0 +1,117 @@
+"""A model and its columns as one."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+
+from properly.linear import ProperLinearClassifier
+from properly.tables import LinearFeatures, TableClassifier, TableEncoder, TableError, WithFeatures
+from properly.tables.errors import Place
+from properly.tables.labels import class_labels
+from properly.tables.values import weights
+
+PLACE = Place("f.csv", "y")
+
+
+@pytest.mark.parametrize(
+    ("values", "classes"),
+    [
+        (["no", "yes", "no"], ["no", "yes"]),
+        ([1, 0, 1], [0, 1]),
+        ([1.0, 0.0, 1.0], [0, 1]),
+        ([True, False, True], [False, True]),
+        ([0.5, 1.5, 0.5], [0.5, 1.5]),
+        (pa.array(["b", "a", "b"]).dictionary_encode(), ["a", "b"]),
+        (pa.chunked_array([["b"], ["a", "c"]]), ["a", "b", "c"]),
+    ],
+)
+def test_classes_of_any_type(values, classes):
+    column = values if isinstance(values, pa.Array | pa.ChunkedArray) else pa.array(values)
+    found = class_labels(column, PLACE)
+    assert found.classes == classes
+    assert [type(label) for label in found.classes] == [type(label) for label in classes]
+    assert [found.classes[code] for code in found.codes] == column.to_pylist()
+
+
+def test_the_positive_class_comes_second():
+    found = class_labels(pa.array(["bad", "good", "bad"]), PLACE, "bad")
+    assert found.classes == ["good", "bad"]
+    assert found.codes.tolist() == [1, 0, 1]
+    assert class_labels(pa.array([0, 1]), PLACE, "1").classes == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("values", "positive", "message"),
+    [
+        (["a", None], None, "f.csv, column 'y', row 2: the class is missing"),
+        ([1.0, np.nan], None, "f.csv, column 'y', row 2: the class is missing"),
+        (["a", "a"], None, "holds one class only, 'a'; at least two"),
+        (list(range(101)), None, "101 different values, but a target may have 100 classes"),
+        (["a", "b"], "c", "has no class 'c', only 'a', 'b'"),
+        (["a", "b", "c"], "c", "a positive class is one of two, but f.csv, column 'y' has 3"),
+        ([[1], [2]], None, "holds list<.*>, but classes are needed"),
+    ],
+)
+def test_targets_that_are_none(values, positive, message):
+    with pytest.raises(TableError, match=message):
+        class_labels(pa.array(values), PLACE, positive)
+
+
+def test_weights_are_checked():
+    assert_array_equal(weights(pa.array([1, 0, 2.5]), PLACE), [1, 0, 2.5])
+    for values, message in [
+        ([1, -1], "row 2: a weight must be a number of at least 0, got -1"),
+        ([1, None], "row 2: a weight must be"),
+        ([1.0, np.inf], "row 2"),
+        ([0, 0], "every weight is 0"),
+        (["1", "x"], "row 2: a number is needed, got 'x'"),
+    ]:
+        with pytest.raises(TableError, match=message):
+            weights(pa.array(values), PLACE)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    random = np.random.default_rng(0)
+    X = np.column_stack([random.normal(size=300), random.integers(0, 3, 300)])
+    X[::10, 0] = np.nan
+    y = (random.random(300) < 0.2 + 0.2 * X[:, 1]).astype(int)
+    return X, y
+
+
+def test_features_and_classifier_as_one(rows):
+    X, y = rows
+    model = WithFeatures(LinearFeatures([1]), ProperLinearClassifier()).fit(X, y)
+    features = LinearFeatures([1]).fit(X)
+    alone = ProperLinearClassifier().fit(features.transform(X), y)
+    assert_allclose(model.predict_proba(X), alone.predict_proba(features.transform(X)))
+    assert_allclose(model.decision_function(X), alone.decision_function(features.transform(X)))
+    assert_allclose(model.predict_log_proba(X), np.log(model.predict_proba(X)))
+    assert_array_equal(model.predict(X), alone.predict(features.transform(X)))
+    assert clone(model).get_params()["classifier__C"] == 1.0
+
+
+def test_weights_reach_both(rows):
+    X, y = rows
+    weight = np.random.default_rng(1).integers(0, 3, len(y))
+    model = WithFeatures(LinearFeatures([1]), ProperLinearClassifier())
+    once = clone(model).fit(X, y, sample_weight=weight).predict_proba(X)
+    twice = clone(model).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight)).predict_proba(X)
+    assert_allclose(once, twice, atol=1e-7)
+
+
+def test_a_model_of_tables(rows):
+    X, y = rows
+    pandas = pytest.importorskip("pandas")
+    table = pa.table({"a": X[:, 0], "town": np.array(["x", "y", "z"])[X[:, 1].astype(int)]})
+    encoder = TableEncoder().fit(table)
+    matrix = encoder.transform(table)
+    inner = WithFeatures(LinearFeatures(encoder.categorical_), ProperLinearClassifier()).fit(matrix, y)
+    model = TableClassifier(encoder, inner, ["no", "yes"])
+    p = model.predict_proba(table)
+    assert_allclose(p, inner.predict_proba(matrix))
+    assert_allclose(model.predict_proba(pandas.DataFrame(table.to_pydict())), p)
+    assert_array_equal(model.scored(table)["probability_yes"], p[:, 1])
+    assert_array_equal(model.predict(table) == "yes", p[:, 1] > 0.5)

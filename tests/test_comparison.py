@@ -1,0 +1,215 @@
+"""Comparisons: scores of held-out rows, and which differences are real."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
+from sklearn.naive_bayes import GaussianNB
+
+from properly.calibration import PlattScaling
+from properly.comparison import compare, cross_calibrated, stratified_folds
+from properly.comparison.judging import _holm
+from properly.linear import ProperLinearClassifier
+
+
+class Constant(ClassifierMixin, BaseEstimator):
+    """Forecasts the same for every row."""
+
+    def __init__(self, p=0.5):
+        self.p = p
+
+    def fit(self, X, y, sample_weight=None):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict_proba(self, X):
+        return np.tile([1.0 - self.p, self.p], (len(X), 1))
+
+
+@pytest.fixture(scope="module")
+def rows():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(1000, 4)) @ (np.eye(4) + 0.7)
+    y = np.where(random.random(1000) < 1 / (1 + np.exp(1 - X[:, 0])), "yes", "no")
+    return X, y
+
+
+def test_scores_are_those_of_held_out_rows(rows):
+    X, y = rows
+    result = compare({"bayes": GaussianNB(), "logistic": LogisticRegression()}, X, y, cv=4)
+    assert result.names == ["logistic", "bayes"]
+    assert result.best == "logistic"
+    for name, model in (("bayes", GaussianNB()), ("logistic", LogisticRegression())):
+        p = np.empty((len(y), 2))
+        for fold in range(4):
+            test = result.folds == fold
+            p[test] = clone(model).fit(X[~test], y[~test]).predict_proba(X[test])
+        assert_allclose(result.probabilities[name], p)
+        assert_allclose(result.scores[result.names.index(name)], log_loss(y, p))
+    losses = [-np.log(np.where(y == "yes", p[:, 1], p[:, 0])) for p in result.probabilities.values()]
+    assert_allclose(result.errors, [each.std() / np.sqrt(len(y)) for each in losses])
+    assert_allclose(
+        result.intervals,
+        np.array([result.scores - 1.96 * result.errors, result.scores + 1.96 * result.errors]).T,
+        rtol=1e-4,
+    )
+    assert_allclose(result.difference_to_best, result.scores - result.scores[0])
+    low, high = result.difference_intervals[1]
+    error = (losses[1] - losses[0]).std() / np.sqrt(len(y))
+    assert_allclose([low, high], result.difference_to_best[1] + np.array([-1.96, 1.96]) * error, rtol=0.25)
+
+
+def test_folds_are_stratified_and_cover_every_row():
+    codes = np.repeat([0, 1, 2], [97, 50, 3])
+    folds = stratified_folds(codes, np.array(["a", "b", "c"]), 5, 0)
+    assert folds.max() == 2  # as many as the rarest class has rows
+    counts = np.array([np.bincount(codes[folds == k], minlength=3) for k in range(3)])
+    assert (np.ptp(counts, axis=0) <= 1).all()
+
+
+def test_a_difference_is_found_and_chance_is_not(rows):
+    X, y = rows
+    candidates = {"a": LogisticRegression(), "b": LogisticRegression(C=0.99), "constant": Constant()}
+    result = compare(candidates, X, y)
+    assert result.names[2] == "constant"
+    assert result.significant.tolist() == [False, False, True]
+    assert result.p_values[0] == 1.0
+    assert result.p_values[2] < 0.01 < result.p_values[1]
+
+
+def test_few_rows_say_nothing():
+    X, y = np.arange(8.0)[:, None], np.arange(8) % 2
+    result = compare({"even": Constant(0.5), "sure": Constant(0.999)}, X, y)
+    assert result.names == ["even", "sure"]
+    assert not result.significant.any()
+
+
+def test_false_alarms_are_rare():
+    """Two forecasts of equal quality differ significantly in about one data set of twenty."""
+    random = np.random.default_rng(0)
+    alarms = 0
+    for _ in range(100):
+        y = random.integers(0, 2, 200)
+        X = random.random((200, 1))
+
+        class Guess(Constant):
+            def predict_proba(self, X):
+                p = np.clip(0.5 + self.p * (X[:, 0] - 0.5), 0, 1)
+                return np.column_stack([1 - p, p])
+
+        alarms += compare({"up": Guess(0.5), "down": Guess(-0.5)}, X, y, cv=2).significant.any()
+    assert alarms <= 12
+
+
+def test_infinite_scores_come_last(rows):
+    X, y = rows
+    result = compare({"sure": Constant(0.0), "even": Constant(0.5), "logistic": LogisticRegression()}, X, y)
+    assert result.names == ["logistic", "even", "sure"]
+    assert np.isinf(result.scores[2])
+    assert np.isinf(result.difference_to_best[2])
+    assert not np.isnan(result.p_values).any()
+    both = compare({"one": Constant(0.0), "two": Constant(0.0)}, X, y)
+    assert not both.significant.any()
+    assert_array_equal(both.difference_to_best, 0.0)
+
+
+def test_calibrated_candidates(rows):
+    X, y = rows
+    result = compare({"bayes": GaussianNB(), "logistic": LogisticRegression()}, X, y, calibration="platt")
+    assert set(result.names) == {"bayes", "logistic", "bayes + calibration", "logistic + calibration"}
+    at = dict(zip(result.names, result.scores, strict=True))
+    assert at["bayes + calibration"] < at["bayes"] - 0.01
+    p = result.probabilities["bayes"][:, 1]
+    test = result.folds == 3
+    expected = PlattScaling(input="probability").fit(p[~test], y[~test]).predict_proba(p[test])
+    assert_allclose(result.probabilities["bayes + calibration"][test], expected)
+    only = compare({"bayes": GaussianNB()}, X, y, calibration="platt", uncalibrated=False)
+    assert only.names == ["bayes + calibration"]
+
+
+def test_cross_calibration_of_many_classes():
+    random = np.random.default_rng(0)
+    scores = random.normal(size=(300, 3))
+    codes = np.array([random.choice(3, p=np.exp(row) / np.exp(row).sum()) for row in scores])
+    folds = stratified_folds(codes, np.arange(3), 5, 0)
+    p = cross_calibrated(5 * scores, codes, folds, "temperature", input="score")
+    assert p.shape == (300, 3)
+    too_sure = np.exp(5 * scores) / np.exp(5 * scores).sum(axis=1, keepdims=True)
+    assert log_loss(codes, p) < log_loss(codes, too_sure) - 0.5
+
+
+def test_weights_count_rows(rows):
+    X, y = rows
+    weight = np.random.default_rng(2).integers(0, 3, len(y)).astype(float)
+    result = compare({"logistic": ProperLinearClassifier()}, X, y, sample_weight=weight)
+    own = np.where(y == "yes", result.probabilities["logistic"][:, 1], result.probabilities["logistic"][:, 0])
+    assert_allclose(result.scores[0], np.average(-np.log(own), weights=weight))
+    kept = weight > 0
+    without = compare({"logistic": ProperLinearClassifier()}, X[kept], y[kept], sample_weight=weight[kept])
+    assert_allclose(result.scores, without.scores, rtol=1e-6)
+
+
+def test_several_classes():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(400, 2))
+    y = np.array(list("abc"))[np.clip((X[:, 0] + random.normal(size=400)).round().astype(int) + 1, 0, 2)]
+    result = compare({"logistic": LogisticRegression(), "bayes": GaussianNB()}, X, y)
+    assert result.probabilities["logistic"].shape == (400, 3)
+    assert_allclose(result.scores[result.names.index("logistic")], log_loss(y, result.probabilities["logistic"]))
+
+
+def test_failing_candidates_may_be_left_out(rows):
+    X, y = rows
+
+    class Broken(Constant):
+        def fit(self, X, y, sample_weight=None):
+            raise RuntimeError("no way")
+
+    candidates = {"broken": Broken(), "even": Constant()}
+    with pytest.warns(UserWarning, match="broken was left out: no way"):
+        assert compare(candidates, X, y, skip_failing=True, calibration="platt").names[-1] == "even"
+    with pytest.raises(RuntimeError, match="no way"):
+        compare(candidates, X, y)
+    with pytest.raises(RuntimeError, match="no way"):
+        compare({"broken": Broken()}, X, y, skip_failing=True)
+
+
+def test_frame(rows):
+    pytest.importorskip("pandas")
+    X, y = rows
+    frame = compare({"bayes": GaussianNB(), "logistic": LogisticRegression()}, X, y).frame()
+    assert frame.index.tolist() == ["logistic", "bayes"]
+    assert frame.loc["bayes", "significant"]
+
+
+def test_holm():
+    p = np.array([0.04, 0.01, 0.03, 0.005])
+    from statsmodels.stats.multitest import multipletests
+
+    assert_array_equal(_holm(p)[1:], multipletests(p, 0.05, method="holm")[0])
+
+
+def test_progress_is_told(rows):
+    X, y = rows
+    told = []
+    compare({"bayes": GaussianNB()}, X, y, progress=lambda done, note: told.append((done, note)))
+    assert [done for done, _ in told] == pytest.approx([0.0, 0.2, 0.4, 0.6, 0.8])
+    assert {note for _, note in told} == {"bayes"}
+
+
+def test_what_cannot_be_compared(rows):
+    X, y = rows
+    with pytest.raises(ValueError, match="at least one classifier"):
+        compare({}, X, y)
+    with pytest.raises(ValueError, match="one class only, 'yes'"):
+        compare({"a": GaussianNB()}, X, np.full(len(y), "yes"))
+    with pytest.raises(ValueError, match="class 'c' has 1 row only, but every class must be both fitted and held out"):
+        compare({"a": GaussianNB()}, X, np.where(np.arange(len(y)) == 3, "c", y))
+    with pytest.raises(ValueError, match="cv must be at least 2, got 1"):
+        compare({"a": GaussianNB()}, X, y, cv=1)
+    with pytest.raises(ValueError, match="method must be one of 'auto', "):
+        compare({"a": GaussianNB()}, X, y, calibration="magic")
+    with pytest.raises(ValueError, match=r"a: .*NaN"):
+        compare({"a": GaussianNB()}, np.where(X > 2, np.nan, X), y)
