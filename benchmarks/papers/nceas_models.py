@@ -34,7 +34,7 @@ TREES = HistGradientBoostingClassifier(
 
 
 def fit_group(
-    model: Any, group: TargetGroup, present: Presence | None = None, background: Any = None
+    model: Any, group: TargetGroup, present: Presence | None = None, background: Any = None, progress: bool = False
 ) -> dict[str, Any]:
     """A fitted model of every species: its presences, in a pool with all places of the group or another background.
 
@@ -43,7 +43,7 @@ def fit_group(
     row, column = np.nonzero(group.present if present is None else present)
     pool = group.environment if background is None else background
     model = clone(model).set_params(features__categorical=categories(pool))
-    return fit_species(model, group.environment.iloc[row], np.array(group.species)[column], pool)
+    return fit_species(model, group.environment.iloc[row], np.array(group.species)[column], pool, progress=progress)
 
 
 def fit_records(group: TargetGroup) -> dict[str, Any]:
