@@ -9,15 +9,16 @@ import sklearn
 from scipy.special import expit, logit, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from sklearn.ensemble import BaggingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_predict
-from sklearn.naive_bayes import GaussianNB
+from sklearn.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.svm import LinearSVC
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -146,6 +147,9 @@ class Booster(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X):
         return self.model_.predict_proba(X)
 
+    def predict(self, X):
+        return self.model_.predict(X)
+
 
 @pytest.mark.parametrize(
     ("options", "expected"),
@@ -168,9 +172,33 @@ def test_parameters_of_boosting_libraries(options, expected, weighted):
     assert np.abs(model.predict_proba(X) - plain.fit(X, y, weight).predict_proba(X)).mean() < 0.005
 
 
-def test_scale_pos_weight_is_for_two_classes():
-    with pytest.raises(ValueError, match="scale_pos_weight is for two classes; leave it out"):
-        PriorCorrectedClassifier(Booster(scale_pos_weight=2.0)).fit(X3, y3)
+@pytest.mark.parametrize("options", [{"scale_pos_weight": 2.0}, {"is_unbalance": True}])
+def test_parameters_for_two_classes(options):
+    with pytest.raises(ValueError, match=f"{next(iter(options))} is for two classes; leave it out"):
+        PriorCorrectedClassifier(Booster(**options)).fit(X3, y3)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"scale_pos_weight": 24.0},
+        {"is_unbalance": True},
+        {"unbalance": True},
+        {"unbalanced_sets": True},
+        {"class_weight": "balanced"},
+        {"class_weight": {1: 3.0}, "scale_pos_weight": 4.0},
+    ],
+)
+def test_lightgbm(options):
+    """Weighted and corrected it is close to itself without weights; not equal, as leaves are chosen differently."""
+    lightgbm = pytest.importorskip("lightgbm")
+    trees = lightgbm.LGBMClassifier(n_estimators=30, num_leaves=5, min_child_samples=200, verbose=-1, n_jobs=1)
+    without = trees.fit(X, y).predict_proba(X)[:, 1]
+    trees.set_params(**options)
+    raw = clone(trees).fit(X, y).predict_proba(X)[:, 1]
+    corrected = PriorCorrectedClassifier(trees).fit(X, y).predict_proba(X)[:, 1]
+    assert np.abs(corrected - without).mean() < 0.1 * np.abs(raw - without).mean()
+    assert corrected.mean() == pytest.approx(y.mean(), rel=0.2)
 
 
 @pytest.mark.parametrize(
@@ -217,9 +245,100 @@ def test_weights_further_inside_are_refused():
     for estimator in (BaggingClassifier(inner), CalibratedClassifierCV(inner)):
         with pytest.raises(ValueError, match="has estimator__class_weight='balanced', and what it makes of that"):
             PriorCorrectedClassifier(estimator).fit(X[:500], y[:500])
+    with pytest.raises(ValueError, match="has estimator__is_unbalance=True, and what it makes of that"):
+        PriorCorrectedClassifier(BaggingClassifier(Booster(is_unbalance=True))).fit(X[:500], y[:500])
     calibrated = CalibratedClassifierCV(inner, ensemble=False)
     model = PriorCorrectedClassifier(calibrated, "from y", 0.5).fit(X, y)
     assert model.train_prior_[1] == pytest.approx(y.mean())
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        LinearDiscriminantAnalysis(priors=[0.5, 0.5]),
+        QuadraticDiscriminantAnalysis(priors=np.array([0.5, 0.5])),
+        GaussianNB(priors=[0.5, 0.5]),
+        make_pipeline(FunctionTransformer(lambda X: X > 0.5), BernoulliNB(fit_prior=False)),
+        make_pipeline(FunctionTransformer(lambda X: X > 0.5), BernoulliNB(class_prior=[3, 3])),
+        make_pipeline(FunctionTransformer(np.exp), MultinomialNB(fit_prior=False)),
+    ],
+    ids=lambda each: type(each).__name__,
+)
+def test_priors_that_an_estimator_is_given(estimator):
+    model = PriorCorrectedClassifier(estimator).fit(X, y)
+    assert model.train_prior_.tolist() == [0.5, 0.5]
+    # What it would be with the prior of y itself, which these models add to their scores.
+    learns = clone(estimator)
+    plainly = {"priors": None, "class_prior": None, "fit_prior": True}
+    last = learns[-1] if isinstance(learns, Pipeline) else learns
+    last.set_params(**{name: value for name, value in plainly.items() if name in last.get_params()})
+    assert model.predict_proba(X) == pytest.approx(learns.fit(X, y).predict_proba(X), abs=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore:The `probability` parameter was deprecated")
+def test_support_vector_machines_give_probabilities_without_weights():
+    weight = np.where(y[:1500] == 1, 3.0, 1.0)
+    for estimator in (SVC(kernel="linear", class_weight="balanced"), SVC(kernel="linear", class_weight={1: 9.0})):
+        machine = clone(estimator).set_params(probability=True, random_state=0)
+        raw = clone(machine).fit(X[:1500], y[:1500]).predict_proba(X)[:, 1]
+        assert raw.mean() == pytest.approx(y[:1500].mean(), rel=0.3)
+        found = PriorCorrectedClassifier(machine).fit(X[:1500], y[:1500])
+        assert found.predict_proba(X)[:, 1] == pytest.approx(raw)
+        weighted = PriorCorrectedClassifier(machine).fit(X[:1500], y[:1500], sample_weight=weight)
+        assert weighted.train_prior_[1] == pytest.approx(y[:1500].mean())
+        assert weighted.true_prior_[1] == pytest.approx(np.average(y[:1500], weights=weight))
+
+
+class CatLike(LogisticRegression):
+    """The names of CatBoost's parameters."""
+
+    def __init__(self, class_weights=None, auto_class_weights=None):
+        super().__init__()
+        self.class_weights = class_weights
+        self.auto_class_weights = auto_class_weights
+
+
+class Sampler(BaseEstimator):
+    """As imbalanced-learn has them; its pipelines leave them out of predictions."""
+
+    def fit_resample(self, X, y):
+        return X, y
+
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        return X
+
+
+@pytest.mark.parametrize(
+    ("estimator", "message"),
+    [
+        (CatLike(class_weights=[1.0, 5.0]), r"CatLike has class_weights=\[1\.0, 5\.0\].* give train_prior as numbers"),
+        (CatLike(auto_class_weights="Balanced"), "CatLike has auto_class_weights='Balanced'"),
+        (make_pipeline(Sampler(), LogisticRegression()), "step 'sampler' of the pipeline samples rows.* train_prior"),
+        (BaggingClassifier(GaussianNB(priors=[0.5, 0.5])), r"BaggingClassifier has estimator__priors=\[0\.5, 0\.5\]"),
+        (BaggingClassifier(BernoulliNB(fit_prior=False)), "BaggingClassifier has estimator__fit_prior=False"),
+    ],
+)
+def test_what_is_not_understood_is_refused(estimator, message):
+    with pytest.raises(ValueError, match=message):
+        PriorCorrectedClassifier(estimator).fit(X[:500], y[:500])
+    model = PriorCorrectedClassifier(estimator, train_prior=0.5).fit(X[:500], y[:500])
+    assert model.train_prior_.tolist() == [0.5, 0.5]
+
+
+def test_weights_that_the_estimator_did_not_see():
+    weight = np.where(y == 1, 10.0, 1.0)
+    share, weighted = np.bincount(y) / len(y), np.bincount(y, weight) / weight.sum()
+    frozen = PriorCorrectedClassifier(FrozenEstimator(clone(plain).fit(X, y))).fit(X, y, sample_weight=weight)
+    with sklearn.config_context(enable_metadata_routing=True):
+        deaf = clone(plain).set_fit_request(sample_weight=False)
+        routed = PriorCorrectedClassifier(deaf).fit(X, y, sample_weight=weight)
+    for model in (frozen, routed):
+        assert model.train_prior_ == pytest.approx(share)
+        assert model.true_prior_ == pytest.approx(weighted)
+        assert np.average(model.predict_proba(X)[:, 1], weights=weight) == pytest.approx(weighted[1], rel=0.3)
 
 
 def test_a_frozen_estimator_with_priors_as_numbers():
@@ -254,7 +373,17 @@ def test_log_odds_beyond_float64_keep_their_order():
 # ---------------------------------------------------------------- weights and metadata
 
 
-@pytest.mark.parametrize("estimator", [balanced, make_pipeline("passthrough", balanced)])
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        balanced,
+        make_pipeline("passthrough", balanced),
+        make_pipeline("passthrough", make_pipeline("passthrough", balanced)),
+        GridSearchCV(balanced, {"tol": [1e-4]}, cv=2),
+        make_pipeline("passthrough", GridSearchCV(make_pipeline(balanced), {}, cv=2)),
+    ],
+    ids=["plain", "pipeline", "nested", "search", "search inside"],
+)
 def test_weights_are_repetitions(estimator):
     weight = np.random.default_rng(0).integers(0, 3, len(y))
     rows = np.repeat(np.arange(len(y)), weight)
@@ -332,7 +461,7 @@ def test_options_are_checked_before_the_fit(options, message):
 
 
 def test_data_are_checked():
-    with pytest.raises(ValueError, match=r"KNeighborsClassifier\.fit takes no sample_weight"):
+    with pytest.raises(ValueError, match=r"KNeighborsClassifier\.fit takes no sample_weight, nor is it known to hand"):
         PriorCorrectedClassifier(KNeighborsClassifier()).fit(X[:200], y[:200], sample_weight=np.ones(200))
     with pytest.raises(ValueError, match="class 1 has no rows in y but such of weight zero"):
         PriorCorrectedClassifier(plain).fit(X[:200], y[:200], sample_weight=1 - y[:200])

@@ -91,6 +91,8 @@ def test_bounds_move_the_proportions():
     np.testing.assert_allclose(shift, np.log(0.1 / 0.9) - np.log(free.prevalence_[1] / free.prevalence_[0]), rtol=1e-9)
     wide = EntropyWeightedMaxent(0.5, prevalence_bounds={1: (0.0, 0.9)}).fit(X, y)
     np.testing.assert_allclose(wide.prevalence_, free.prevalence_, rtol=1e-12)
+    by_float = EntropyWeightedMaxent(0.5, prevalence_bounds={1.0: (0.05, 0.1)}).fit(X, y)
+    np.testing.assert_array_equal(by_float.prevalence_, bounded.prevalence_)
     none = EntropyWeightedMaxent(0.5, prevalence_bounds=[[1.0, 1.0], [0.0, 0.0]]).fit(X, y)
     np.testing.assert_array_equal(none.predict_proba(X), np.tile([1.0, 0.0], (len(X), 1)))
     np.testing.assert_allclose(bounded.predict_proba(X, default_prevalence=1e-6).shape, (150, 2))
@@ -101,7 +103,7 @@ def test_bounds_move_the_proportions():
     ("options", "message"),
     [
         ({"default_prevalence": 0.0}, "default_prevalence must lie strictly between 0 and 1, got 0.0"),
-        ({"default_prevalence": 1.2}, "default_prevalence must lie strictly between 0 and 1, got 1.2"),
+        ({"default_prevalence": 1.2}, "default_prevalence must lie strictly between 0 and 1, got 1.2; give shares"),
         ({"default_prevalence": [0.2, 0.2]}, "default_prevalence must add up to 1"),
         ({"prevalence_bounds": (0.6, 0.4)}, "prevalence_bounds must have 0 ≤ low ≤ high ≤ 1"),
         ({"prevalence_bounds": [[0.0, 0.3], [0.0, 0.3]]}, "contradict each other: .* the highest to 0.6"),
@@ -111,8 +113,9 @@ def test_bounds_move_the_proportions():
         ({"prevalence_bounds": np.zeros((3, 2))}, "got shape \\(3, 2\\)"),
     ],
 )
-def test_bad_options_are_refused(options, message):
+def test_bad_options_are_refused_before_anything_is_solved(options, message, monkeypatch):
     X, y = three_classes()
+    monkeypatch.setattr("properly.prevalence.maxent.BoundedProblem", None)
     with pytest.raises(ValueError, match=message):
         EntropyWeightedMaxent(**options).fit(X, np.where(y == 1, 1, -1))
 
@@ -138,3 +141,7 @@ def test_reweighting_another_learner():
     )
     with pytest.raises(ValueError, match="classifier has 3 classes, maxent has 2"):
         reweight(LogisticRegression().fit(X, np.repeat([0, 1, 2], 50)), X, maxent)
+    with pytest.raises(ValueError, match="maxent must be an EntropyWeightedMaxent, got Maxent"):
+        reweight(other, X, Maxent().fit(X, y))
+    absent = EntropyWeightedMaxent(0.2, prevalence_bounds=(0.0, 0.0)).fit(X, y)
+    assert reweight(other, X, absent)[:, 1].max() == 0.0

@@ -212,6 +212,93 @@ def test_resamples_that_say_nothing_widen_the_interval():
     assert result.interval.tolist() == [[0.0, 1.0], [0.0, 1.0]]
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "share"), [(100, 0.03), (100, 0.97), (300, 0.03)])
+def test_intervals_of_a_rare_class_cover_it(n, share):
+    """Percentiles alone cover 86 % of the first two: of 100 rows, often no row looks like the rare class."""
+    covered = []
+    for seed in range(200):
+        random = np.random.default_rng(seed)
+        x = random.normal(2.0 * (random.random(n) < share))
+        low, high = estimate_prior(expit(2.0 * x - 2.0 + logit(0.3)), 0.3, n_bootstrap=100, random_state=seed).interval[
+            1
+        ]
+        covered.append(low <= share <= high)
+    assert np.mean(covered) >= 0.92
+
+
+def test_a_class_that_was_not_seen_may_still_exist():
+    """A perfect classifier: n rows of other classes have the probability (1 - share)ⁿ."""
+    high = 1.0 - np.exp(-0.5 * 1.959964**2 / 50)
+    two = estimate_prior(np.zeros(50), 0.3, n_bootstrap=20)
+    assert two.prior.tolist() == [1.0, 0.0]
+    assert two.interval == pytest.approx(np.array([[1.0 - high, 1.0], [0.0, high]]), rel=1e-5)
+    three = estimate_prior(np.eye(3)[np.arange(50) % 2], TRAIN, n_bootstrap=20, random_state=0)
+    assert three.interval[2] == pytest.approx([0.0, high], rel=1e-5)
+
+
+@pytest.mark.parametrize("method", ["bbse-hard", "bbse-soft"])
+def test_equations_do_not_exclude_a_class_that_was_not_seen(method):
+    """Of a perfect classifier the share t is rejected if t² > χ² t(1 - t)/n, Wilson's interval."""
+    labels = np.arange(90) % 3
+    high = 1.959964**2 / (50 + 1.959964**2)
+    seen = np.eye(3)[np.arange(50) % 2]
+    result = estimate_prior(seen, TRAIN, np.eye(3)[labels], labels, method=method, n_bootstrap=20, random_state=0)
+    assert result.interval[2] == pytest.approx([0.0, high], rel=1e-5)
+    two = estimate_prior(np.ones(50), 0.3, labels[:2] * 1.0, labels[:2], method=method, n_bootstrap=20, random_state=0)
+    assert two.interval == pytest.approx(np.array([[0.0, high], [1.0 - high, 1.0]]), rel=1e-5)
+
+
+def test_equations_with_a_solution_below_zero():
+    """Fewer rows are predicted than false alarms alone should give: all resamples may end at 0."""
+    p_validation, y_validation = np.r_[np.full(30, 0.9), np.full(70, 0.1), np.full(100, 0.9)], np.repeat([0, 1], 100)
+    p = np.r_[np.full(20, 0.9), np.full(180, 0.1)]
+    result = estimate_prior(p, 0.3, p_validation, y_validation, method="bbse-hard", random_state=0)
+    assert result.prior.tolist() == [1.0, 0.0]
+    raw, n = (0.1 - 0.3) / 0.7, 200
+
+    def statistic(t):
+        alarms = 0.3 + 0.7 * t
+        variance = (alarms * (1 - alarms) / n + (1 - t) ** 2 * 0.3 * 0.7 / 100) / 0.7**2
+        return (raw - t) ** 2 / variance
+
+    low, high = result.interval[1]
+    assert low == 0.0
+    assert 0.005 < high < 0.2
+    assert (raw - high) ** 2 / (statistic(0.0) + 1.959964**2) == pytest.approx((raw - high) ** 2 / statistic(high))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["bbse-hard", "bbse-soft"])
+def test_intervals_of_equations_cover_a_rare_class(method):
+    """Percentiles alone are [0, 0] in three cases of the one method and six of the other."""
+    covered = []
+    for seed in range(200):
+        random = np.random.default_rng(seed)
+        y = np.r_[random.random(200) < 0.01, random.random(500) < 0.3]
+        p = expit(2.0 * random.normal(2.0 * y) - 2.0 + logit(0.3))
+        data = p[:200], 0.3, p[200:], y[200:]
+        low, high = estimate_prior(*data, method=method, n_bootstrap=100, random_state=seed).interval[1]
+        covered.append(low <= 0.01 <= high)
+        assert high > 0.0
+    assert np.mean(covered) >= 0.92
+
+
+def test_shares_up_to_the_upper_end_are_not_rejected():
+    """The likelihood with the share of class 1 fixed, by brute force over those of the others."""
+    _, p, *_ = three_classes(150, (0.7, 0.01, 0.29), seed=3)
+    result = estimate_prior(p, TRAIN, level=0.9, random_state=0)
+    low, high = result.interval[1]
+    density = p / TRAIN
+    grid = np.linspace(0.0, 1.0 - high, 2001)[:, None]
+    mixed = grid * density[:, 0] + high * density[:, 1] + (1.0 - high - grid) * density[:, 2]
+    with np.errstate(divide="ignore"):
+        fixed = np.log(mixed).sum(axis=1).max()
+    fall = np.log(density @ result.prior).sum() - fixed
+    assert low == 0.0
+    assert 2.0 * fall == pytest.approx(1.644854**2, abs=1e-3)
+
+
 # ---------------------------------------------------------------- where there is nothing to say
 
 
@@ -296,6 +383,7 @@ def test_frame():
         plain.frame(), pd.DataFrame({"prior": plain.prior}, index=pd.Index([0, 1, 2], name="class"))
     )
     assert plain.interval is None
+    assert estimate_prior(p, TRAIN, n_bootstrap=None).interval is None
 
 
 @pytest.mark.parametrize(
@@ -314,7 +402,9 @@ def test_frame():
             {"p_validation": [0.5, 0.2, 0.1], "y_validation": [0, 1, 2]},
             r"holds \[0, 1, 2\]; all must have",
         ),
-        ({"n_bootstrap": -1}, "n_bootstrap must be a whole number, 0 or more, got -1"),
+        ({"n_bootstrap": -1}, "n_bootstrap must be a whole number of at least 2, or 0 for no interval, got -1"),
+        ({"n_bootstrap": 1}, "n_bootstrap must be a whole number of at least 2.* got 1"),
+        ({"n_bootstrap": True}, "n_bootstrap must be a whole number of at least 2.* got True"),
         ({"n_bootstrap": 10.0}, "n_bootstrap must be a whole number"),
         ({"level": 1.0}, r"level must lie strictly between 0 and 1, got 1\.0"),
         ({"level": np.nan}, "level must be finite, got nan"),

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -122,7 +123,7 @@ def test_data_frames_with_categories(library):
 
 def test_numbers_as_categories():
     X = table()
-    by_number = MaxentFeatures("l", categorical=[2]).fit(X)
+    by_number = MaxentFeatures("l", categorical=np.array([2])).fit(X)
     assert by_number.get_feature_names_out().tolist() == ["x0", "x1", "x2=0.0", "x2=1.0", "x2=2.0", "x2=3.0"]
     np.testing.assert_array_equal(by_number.transform(X)[:, 2:], X[:, [2]] == np.arange(4))
     by_name = MaxentFeatures("l", categorical=["c"]).fit(pd.DataFrame(X, columns=list("abcd")))
@@ -136,8 +137,15 @@ def test_numbers_as_categories():
         (MaxentFeatures(""), table(), "kinds must be"),
         (MaxentFeatures(n_hinges=0), table(), "n_hinges must be a whole number of at least 1, got 0"),
         (MaxentFeatures(categorical=[9]), table(), "categorical names 9, which is no column"),
+        (MaxentFeatures(categorical=0), table(), "categorical must be a list of columns, got 0"),
+        (MaxentFeatures(categorical="rain"), table(), "categorical must be a list of columns, got 'rain'"),
         (MaxentFeatures(), np.array([[1.0], [np.nan]]), "NaN"),
         (MaxentFeatures(), pd.DataFrame({"a": ["x", None]}), "column 'a' has missing values, first in row 1"),
+        (MaxentFeatures(), pd.DataFrame({"a": [1.0, np.nan]}), "column 'a' has missing values, first in row 1"),
+        (MaxentFeatures(), pd.DataFrame({"a": [1.0, np.inf]}), "column 'a' holds inf, first in row 1"),
+        (MaxentFeatures(), pd.DataFrame({"t": pd.date_range("2020", periods=3)}), "'t' holds datetime64.*day of the"),
+        (MaxentFeatures(), pd.DataFrame({"a": [[1], [2]]}), "column 'a' holds list, neither numbers nor categories"),
+        (MaxentFeatures("h"), np.array([[-1e308], [0.0], [1e308]]), "'x0' has values from .* beyond float64; change"),
     ],
 )
 def test_bad_input_is_refused(features, X, message):
@@ -147,5 +155,54 @@ def test_bad_input_is_refused(features, X, message):
 
 def test_categories_must_keep_their_type():
     features = MaxentFeatures("l").fit(pd.DataFrame({"a": ["1", "2"], "b": [1.0, 2.0]}))
-    with pytest.raises(ValueError, match="categorical column held"):
+    with pytest.raises(ValueError, match=r"categorical column 'a' held \['1', '2'\] … .* give it the type"):
         features.transform(pd.DataFrame({"a": [1, 2], "b": [1.0, 2.0]}))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [0.0, 0.1, 0.2, 0.3, 0.1 + 0.2],
+        [0.0, 0.5, 1.0 - 2.0**-53, 1.0],
+        [0.0, 5e-324, 1.0],
+        [0.0, 2e-9, 1.0, 1.0 - 2e-9],
+    ],
+)
+def test_values_that_differ_by_rounding_have_no_knot_between_them(values):
+    X = np.random.default_rng(0).choice(values, 2000)[:, None]
+    features = MaxentFeatures("hlt").fit(X)
+    matrix, design = features.transform(X), features.design(X)
+    assert np.isfinite(matrix).all()
+    np.testing.assert_allclose(design.sums(np.ones(2000)), matrix.sum(axis=0), rtol=1e-7, atol=1e-8)
+    np.testing.assert_allclose(design.scores(np.ones(matrix.shape[1])), matrix.sum(axis=1), atol=1e-6)
+
+
+def test_categories_by_the_type_of_a_data_frame():
+    codes = [2, 5, 2, 9]
+    text = [str(code) for code in codes]
+    frames = [
+        pd.DataFrame({"rain": [1.0, 2.0, 3.0, 5.0], "soil": pd.Categorical(codes)}),
+        pl.DataFrame({"rain": [1.0, 2.0, 3.0, 5.0], "soil": pl.Series(text, dtype=pl.Categorical)}),
+        pl.DataFrame({"rain": [1.0, 2.0, 3.0, 5.0], "soil": pl.Series(text, dtype=pl.Enum(["2", "5", "9"]))}),
+        pa.table({"rain": [1.0, 2.0, 3.0, 5.0], "soil": pa.array(codes).dictionary_encode()}),
+    ]
+    for frame in frames:
+        features = MaxentFeatures("l").fit(frame)
+        assert features.categorical_.tolist() == [1]
+        np.testing.assert_array_equal(features.transform(frame)[:, 1:], np.equal.outer(codes, [2, 5, 9]))
+
+
+def test_objects_that_are_numbers():
+    numbers = np.array([1, 2.5, True, 7], dtype=object)
+    features = MaxentFeatures("l").fit(pd.DataFrame({"a": numbers, "b": ["x", 1, "y", 2]}))
+    assert features.categorical_.tolist() == [1]
+    assert features.categories_[0].tolist() == ["1", "2", "x", "y"]
+    by_array = MaxentFeatures("l", categorical=[1]).fit(np.array([[1.0, 3], [2.0, 4]], dtype=object))
+    np.testing.assert_array_equal(by_array.transform([[1.0, 3.0], [2.0, 4.0]])[:, 1:], np.eye(2))
+
+
+def test_missing_text_of_pandas():
+    features = MaxentFeatures("l").fit(pd.DataFrame({"soil": ["clay", "sand"]}))
+    new = pd.DataFrame({"soil": pd.array(["clay", pd.NA], dtype="string")})
+    with pytest.raises(ValueError, match="column 'soil' has missing values, first in row 1"):
+        features.transform(new)

@@ -5,14 +5,19 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from scipy import sparse
 from scipy.optimize import minimize
+from sklearn import config_context
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.inspection import permutation_importance
-from sklearn.preprocessing import PolynomialFeatures
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from properly.prevalence import (
@@ -23,22 +28,17 @@ from properly.prevalence import (
     jackknife,
     response_curve,
 )
+from properly.prevalence.bounded import BoundedProblem, Optimum
 
 CASES = json.loads((Path(__file__).parent / "labelling_bias.json").read_text())
 ALL = {
     "check_classifiers_classes": "classes are numbered 0, 1, …, because -1 stands for no label",
     "check_classifiers_one_label": "a class without labels is another class, not none",
 }
-IDENTICAL = "labelled rows that are identical are refused without a floor under the deviations"
-RAW = {
-    "check_sample_weights_shape": IDENTICAL,
-    "check_sample_weights_not_overwritten": IDENTICAL,
-    "check_sample_weight_equivalence_on_dense_data": IDENTICAL,
-    "check_sample_weight_equivalence_on_sparse_data": IDENTICAL,
-}
 DERIVED = MaxentFeatures("lh", n_hinges=5)
 
 
+@pytest.mark.filterwarnings("ignore:every row has the label")  # as a check has it
 @parametrize_with_checks(
     [
         Maxent(),
@@ -46,7 +46,7 @@ DERIVED = MaxentFeatures("lh", n_hinges=5)
         EntropyWeightedMaxent(features=DERIVED),
         ClassRobustLogisticRegression(features=DERIVED),
     ],
-    expected_failed_checks=lambda model: ALL | (RAW if model.features is None else {}),
+    expected_failed_checks=lambda model: ALL,
 )
 def test_scikit_learn_accepts(estimator, check):
     check(estimator)
@@ -238,9 +238,10 @@ def test_constant_columns_do_not_matter():
     np.testing.assert_allclose(model.coef_, np.append(Maxent().fit(X, y).coef_, [[0.0]], axis=1), atol=1e-8)
 
 
-def test_a_single_presence_gives_an_even_density():
+@pytest.mark.parametrize("features", [None, MaxentFeatures("lqh")])
+def test_a_single_presence_gives_an_even_density(features):
     X, y = presences(n_labelled=1)
-    model = Maxent(features=MaxentFeatures("lqh")).fit(X, y)
+    model = Maxent(features=features).fit(X, y)
     assert not model.coef_.any()
     np.testing.assert_allclose(model.predict_proba(X), 0.5)
 
@@ -259,9 +260,11 @@ def test_categories_in_a_data_frame():
     ("model", "y", "message"),
     [
         (Maxent(), np.full(300, -1), "no row with a label"),
-        (Maxent(), np.where(np.arange(300) == 7, 1, -1), "rows labelled 1 are all identical.*have a floor"),
         (Maxent(), np.where(np.arange(300) < 9, "a", "b"), "number the classes first"),
         (Maxent(), np.where(np.arange(300) < 9, 1, -2), "-1 for rows without label, got -2"),
+        (Maxent(), np.where(np.arange(300) < 9, 12, -1), "got 12 among 9 labelled rows; number the classes from 0"),
+        (Maxent(features="lq"), None, r"features must be a transformer such as MaxentFeatures\(\) or None, got 'lq'"),
+        (Maxent(features=MaxentFeatures), None, "features must be a transformer"),
         (Maxent(-1.0), None, "regularization must be finite and at least 0, got -1.0"),
         (Maxent(np.nan), None, "regularization must be finite"),
         (Maxent(duplicates="drop"), None, "duplicates must be one of 'keep', 'once', got 'drop'"),
@@ -273,12 +276,98 @@ def test_bad_input_is_refused(model, y, message):
         model.fit(X, labels if y is None else y)
 
 
-def test_a_feature_at_its_extreme_is_refused_without_floor():
+def test_a_feature_that_is_the_same_in_all_presences_deviates_by_its_range():
     X, y = presences()
-    X = np.column_stack([X, y == -1])
-    with pytest.raises(ValueError, match=r"feature 'x3' is 0, an extreme of its range, in all .* 1.*drop it"):
+    X = np.column_stack([X, 7.0 * (y == -1)])
+    model = Maxent().fit(X, y)
+    m = (y == 1).sum()
+    deviation = np.append(X[y == 1, :3].std(axis=0), 7.0 / np.sqrt(m)) / np.sqrt(m)
+    assert violation(model, X, (y == 1).astype(float), np.ones(len(X)), deviation) < 1e-8
+    with pytest.raises(ValueError, match=r"feature 'x3' is 0, an extreme .* without regularization .* drop it"):
+        Maxent(0.0).fit(X, y)
+
+
+def test_features_in_a_pipeline():
+    X, y = presences(n_labelled=12)
+    alone = Maxent(features=MaxentFeatures("lqh", n_hinges=5)).fit(X, y)
+    inside = Maxent(features=make_pipeline(StandardScaler(), MaxentFeatures("lqh", n_hinges=5))).fit(X, y)
+    np.testing.assert_allclose(inside.predict_proba(X), alone.predict_proba(X), rtol=1e-6)  # the floor holds
+    weight = np.arange(len(X)) % 2
+    X[::2] *= 100.0  # absent rows decide no range
+    heavy = Maxent(features=make_pipeline("passthrough", MaxentFeatures("l"))).fit(X, y, weight)
+    expected = Maxent(features=MaxentFeatures("l")).fit(X, y, weight)
+    np.testing.assert_array_equal(heavy.coef_, expected.coef_)
+    with config_context(enable_metadata_routing=True):
+        np.testing.assert_array_equal(clone(heavy).fit(X, y, weight).coef_, expected.coef_)
+    before = make_pipeline(MaxentFeatures(), Maxent()).fit(X, y)
+    assert before[-1].violation_ < 1e-8
+    p = make_pipeline(MaxentFeatures(), LogisticRegression()).fit(X, y).predict_proba(X)[:, 1]
+    assert p[y == 1].mean() > p[y == -1].mean()
+
+
+@pytest.mark.filterwarnings("ignore:(divide by zero|invalid value) encountered in log")
+def test_features_must_be_finite():
+    X, y = presences()
+    logarithm = FunctionTransformer(np.log)
+    with pytest.raises(ValueError, match=r"features make nan of row \d+ in feature 'x0'; all must be finite"):
+        Maxent(features=logarithm).fit(X, y)
+    model = Maxent(features=logarithm).fit(np.exp(X), y)
+    np.testing.assert_allclose(model.coef_, Maxent().fit(X, y).coef_, atol=1e-8)
+    with pytest.raises(ValueError, match="features make -inf of row 0 in feature 'x1'"):
+        model.predict_proba([[1.0, 0.0, 1.0]])
+    sparse_log = FunctionTransformer(lambda X: sparse.csr_array(np.log(X)), feature_names_out="one-to-one")
+    with pytest.raises(ValueError, match="features make -inf of row 5 in feature 'x2'"):
+        Maxent(features=sparse_log).fit(np.where(np.arange(900).reshape(300, 3) == 17, 0.0, np.exp(X)), y)
+
+
+def test_transformers_may_give_data_frames():
+    X, y = presences()
+    expected = Maxent(features=StandardScaler()).fit(X, y).coef_
+    for library in ("pandas", "polars"):
+        with config_context(transform_output=library):
+            np.testing.assert_array_equal(Maxent(features=StandardScaler()).fit(X, y).coef_, expected)
+
+
+@pytest.mark.parametrize("model", [Maxent(), ClassRobustLogisticRegression(0.3)])
+def test_weights_that_are_nothing_beside_others(model):
+    X, y = presences()
+    heavy = np.arange(len(X)) % 7 > 0
+    found = clone(model).fit(X, y, np.where(heavy, 1e300, 1e-300))
+    np.testing.assert_allclose(found.coef_, clone(model).fit(X, y, np.where(heavy, 1e300, 0.0)).coef_)
+
+
+def test_weights_beyond_float64_are_refused():
+    X, y = presences()
+    with pytest.raises(ValueError, match="the sum of sample_weight is beyond float64"):
+        Maxent().fit(X, y, np.full(len(X), 1e308))
+
+
+def test_presences_without_background_warn():
+    X, _ = presences()
+    with pytest.warns(UserWarning, match="every row has the label 1, .* the density is even; add background rows"):
+        model = Maxent().fit(X, np.ones(len(X), dtype=int))
+    assert model.relative_gain_[0] == pytest.approx(0.0, abs=1e-14)
+
+
+def test_a_fit_that_is_lost_is_refused(monkeypatch):
+    X, y = presences()
+    monkeypatch.setattr(BoundedProblem, "minimise", lambda problem, _: _lost(problem))
+    with pytest.raises(ValueError, match=r"numbers beyond float64 \(nan\); scale the columns"):
         Maxent().fit(X, y)
-    assert Maxent(features=MaxentFeatures("l")).fit(X, y).violation_ < 1e-8
+
+
+def _lost(problem):
+    return Optimum(np.zeros_like(problem.mean), np.ones(1), 0.0, 0.0, np.nan, 1)
+
+
+@pytest.mark.parametrize("unit", [1e-148, 1e148])
+@pytest.mark.parametrize("model", [Maxent(), ClassRobustLogisticRegression(0.3)])
+def test_units_as_small_and_as_large_as_they_may_be(model, unit):
+    X, y = presences()
+    expected = clone(model).fit(X, y).predict_proba(X)
+    assert clone(model).fit(unit * X, y).predict_proba(unit * X) == pytest.approx(expected, abs=1e-8)
+    with pytest.raises(ValueError, match=r"feature 'x0' has values from .*whose squares are beyond float64"):
+        clone(model).fit(unit * unit * X if unit < 1.0 else unit * 1e20 * X, y)
 
 
 def test_presences_at_a_corner_without_regularization():
@@ -313,8 +402,48 @@ def test_response_curves():
     np.testing.assert_array_equal(curve.probability, by_hand)
     assert curve.frame().columns.tolist() == ["rain", "probability"]
     assert response_curve(model, frame, "soil").values.tolist() == ["clay", "sand"]
-    with pytest.raises(ValueError, match="column must be one of"):
-        response_curve(model, frame, "sun")
+    for X, options, message in [
+        (frame, {"column": "sun"}, r"column is 'sun', which is no column of X: \['rain', 'soil'\]"),
+        (frame, {"n_points": 0}, "n_points must be a whole number of at least 1, got 0"),
+        (frame, {"label": 2}, r"label must be one of \[0, 1\], got 2"),
+        (frame[:0], {}, "X has no rows"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            response_curve(model, X, **{"column": "rain", **options})
+    with pytest.raises(NotFittedError):
+        response_curve(Maxent(), frame, "rain")
+
+
+def test_response_curves_know_numbers_that_are_categories():
+    """Neither their mean nor what lies between two of them is a category."""
+    X, y = presences()
+    X[:, 1] = np.round(X[:, 1])
+    model = Maxent(features=MaxentFeatures("l", categorical=[1])).fit(X, y)
+    assert response_curve(model, X, 1).values.tolist() == np.unique(X[:, 1]).tolist()
+    curve = response_curve(model, X, 0, n_points=3)
+    values, counts = np.unique(X[:, 1], return_counts=True)
+    by_hand = np.column_stack([curve.values, np.full(3, values[counts.argmax()]), np.full(3, X[:, 2].mean())])
+    np.testing.assert_array_equal(curve.probability, model.predict_proba(by_hand)[:, 1])
+
+
+def test_what_is_explained_does_not_depend_on_the_kind_of_table():
+    X, y = presences()
+    X = np.round(X)
+    X[:, 2] = X[:, 2] > 0
+    columns = {"a": X[:, 0], "b": X[:, 1], "c": np.where(X[:, 2] > 0, "clay", "sand")}
+    tables = [pd.DataFrame(columns), pl.DataFrame(columns), pa.table(columns)]
+    curves, gains = [], []
+    for table in tables:
+        model = Maxent(features=MaxentFeatures("lq")).fit(table, y)
+        curves.append([response_curve(model, table, column, n_points=5).probability for column in ("a", np.int64(2))])
+        gains.append(jackknife(model, table, y).without)
+    for curve, gain in zip(curves[1:], gains[1:], strict=True):
+        np.testing.assert_allclose(np.concatenate(curve), np.concatenate(curves[0]), rtol=1e-10)
+        np.testing.assert_allclose(gain, gains[0], atol=1e-10)
+    dense, thin = Maxent().fit(X, y), sparse.csc_matrix(X)
+    expected = response_curve(dense, X, 0, n_points=5).probability
+    np.testing.assert_allclose(response_curve(dense, thin, 0, n_points=5).probability, expected, rtol=1e-12)
+    np.testing.assert_allclose(jackknife(dense, thin, y).only, jackknife(dense, X, y).only, atol=1e-10)
 
 
 def test_jackknife():
@@ -326,6 +455,39 @@ def test_jackknife():
     assert result.without[1] == pytest.approx(without.relative_gain_[0], abs=1e-10)
     assert result.only.argmax() == result.without.argmin() == 0
     assert result.frame().shape == (3, 3)
+
+
+def test_jackknife_keeps_the_sites_of_all_columns():
+    """Two columns of few values: without either of them hardly any row would be a site of its own."""
+    random = np.random.default_rng(0)
+    X = np.column_stack([random.normal(size=400), random.integers(0, 3, 400)])
+    y = np.where((X[:, 1] == 2) & (random.random(400) < 0.4), 1, -1)
+    X, y = np.vstack([X, X[y == 1]]), np.append(y, y[y == 1])
+    y[:400] = -1
+    model = Maxent(features=MaxentFeatures("l", categorical=[1]), duplicates="once")
+    result = jackknife(model, X, y)
+    places = np.unique(X, axis=0, return_inverse=True)[1].ravel()
+    seen = np.bincount(places, y == 1) > 0
+    values = np.unique(X, axis=0)
+    expected = Maxent(features=MaxentFeatures("l", categorical=[0])).fit(values[:, [1]], np.where(seen, 1, -1))
+    assert result.only[1] == pytest.approx(expected.relative_gain_[0], abs=1e-10)
+    assert result.only[1] > 0.3
+    assert result.full == clone(model).fit(X, y).relative_gain_[0]
+
+
+def test_jackknife_knows_columns_by_name_first():
+    random = np.random.default_rng(0)
+    a, b, c = random.normal(size=300), random.integers(1, 4, 300), random.normal(size=300)
+    letters = pd.DataFrame({"a": a, "b": b, "c": c})
+    y = np.where((letters["b"] == 2) & (random.random(300) < 0.4), 1, -1)
+    expected = jackknife(Maxent(features=MaxentFeatures("l", categorical=["b"])), letters, y)
+    numbers = letters.set_axis([1, 2, 3], axis=1)
+    for entry in (2, np.int64(2)):
+        found = jackknife(Maxent(features=MaxentFeatures("l", categorical=[entry])), numbers, y)
+        np.testing.assert_array_equal(found.only, expected.only)
+        np.testing.assert_array_equal(found.without, expected.without)
+    by_place = jackknife(Maxent(features=MaxentFeatures("l", categorical=[np.int64(1)])), letters, y)
+    np.testing.assert_array_equal(by_place.only, expected.only)
 
 
 def test_permutation_importance_is_that_of_scikit_learn():

@@ -53,6 +53,16 @@ def test_priors_at_the_ends_of_float64():
     assert adjust_prior(0.0, 5e-324, 0.5) == 0.0
 
 
+def test_classes_that_do_not_occur():
+    """As `estimate_prior` may find; what is certain stays, whatever the prior."""
+    assert adjust_prior([0.0, 0.4, 1.0], 0.3, 0.0).tolist() == [0.0, 0.0, 1.0]
+    assert adjust_prior([0.0, 0.4, 1.0], 0.3, 1.0).tolist() == [0.0, 1.0, 1.0]
+    p = adjust_prior([[0.2, 0.3, 0.5], [0.6, 0.0, 0.4], [0.0, 1.0, 0.0]], np.full(3, 1 / 3), [0.0, 1.0, 0.0])
+    assert p.tolist() == [[0.0, 1.0, 0.0], [0.6, 0.0, 0.4], [0.0, 1.0, 0.0]]
+    p = adjust_prior([[0.2, 0.3, 0.5]], np.full(3, 1 / 3), [0.0, 0.5, 0.5])
+    assert p[0] == pytest.approx([0.0, 0.375, 0.625], rel=1e-14)
+
+
 @given(p=st.lists(st.floats(1e-9, 1.0), min_size=3, max_size=5), data=st.data())
 def test_many_classes_by_exact_arithmetic_and_back(p, data):
     draw = st.lists(st.floats(1e-3, 1.0), min_size=len(p), max_size=len(p))
@@ -83,8 +93,11 @@ def test_shapes_and_types():
     ("p", "train", "true", "message"),
     [
         (0.5, 0.0, 0.2, r"train_prior must lie strictly between 0 and 1, got 0\.0; leave out a class"),
-        (0.5, 0.5, 1.0, r"true_prior must lie strictly between 0 and 1, got 1\.0"),
+        (0.5, 0.5, 1.5, r"true_prior must lie in \[0, 1\], got 1\.5; give shares, not percentages"),
+        (0.5, 0.5, [1.2, -0.2], r"true_prior must lie in \[0, 1\], got 1\.2"),
+        (0.5, 0.5, np.nan, r"true_prior must lie in \[0, 1\], got nan"),
         (0.5, np.nan, 0.2, "train_prior must lie strictly between 0 and 1, got nan"),
+        (0.5, [70, 30], 0.2, r"train_prior must lie .* got 70\.0; give shares, not percentages or counts"),
         (0.5, [0.5, 0.4], 0.2, r"train_prior must add up to 1 within 1e-06, but its sum is 0\.9; divide it"),
         (0.5, [0.5, 0.3, 0.2], 0.2, "train_prior has 3 entries, but there are 2 classes"),
         ([[0.2, 0.3, 0.5]], 0.5, 0.2, r"train_prior must have an entry for each of 3 classes, got the number 0\.5"),
@@ -146,3 +159,8 @@ def test_weighting_errors(weight, message):
     if not isinstance(weight, str | dict):
         with pytest.raises(ValueError, match=message.replace("class_weight", "keep")):
             prior_after_sampling(0.02, weight)
+
+
+def test_classes_are_as_many_as_shares():
+    with pytest.raises(ValueError, match="classes has 2 entries, but prior is for 3; name every class"):
+        prior_after_weighting([0.2, 0.3, 0.5], {"a": 2.0}, classes=["a", "b"])

@@ -11,21 +11,15 @@ from scipy import special as sc
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
-from sklearn.pipeline import Pipeline
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    check_array,
-    check_consistent_length,
-    check_is_fitted,
-    column_or_1d,
-    has_fit_parameter,
-)
+from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d
 
 from properly.engines.select import checked_weight
 from properly.links import Logit
 from properly.prevalence.prior import log_prior_ratio
+from properly.prevalence.routing import weight_parameter
 from properly.prevalence.weighting import TRAIN_PRIORS, TRUE_PRIORS, ClassTotals, prior_rule
 from properly.probabilities import Array, as_float
 
@@ -47,8 +41,9 @@ class PriorCorrectedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
         The class proportions that the estimator believes in.
 
         - "from class_weight": the shares of the classes in y times what the estimator's parameters `class_weight`,
-          `scale_pos_weight` and `is_unbalance` make of them. In a pipeline those of the last step, in a search those
-          of the best estimator.
+          `scale_pos_weight` and `is_unbalance` make of them; the `priors` or `class_prior` of naive Bayes and
+          discriminant analysis where they are given. In a pipeline those of the last step, in a search those of the
+          best estimator. What is not understood, such as a step that samples rows, is refused.
         - "from y": the shares of the classes in y.
         - A float is the share of the second of two classes, an array has the shares of all classes in sorted order, a
           dict has them by label.
@@ -64,7 +59,9 @@ class PriorCorrectedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
 
     Notes
     -----
-    Shares are weighted by `sample_weight`. ``class_weight="balanced"`` is taken to make the *weights* of the classes
+    Shares are weighted by `sample_weight`, those of the training prior only if the estimator saw the weights: a frozen
+    one did not, nor does one that does not request them, nor the probabilities of `SVC` and `NuSVC`, whose last step
+    ignores class weights, too. ``class_weight="balanced"`` is taken to make the *weights* of the classes
     equal, as scikit-learn's and this package's linear models do. Trees and boosting count *rows* instead: if classes
     differ in their mean `sample_weight`, give `train_prior` as numbers there. ``is_unbalance`` of LightGBM counts rows.
 
@@ -116,7 +113,8 @@ class PriorCorrectedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
         X : what the estimator takes
         y : array of shape (n,)
         sample_weight : array of shape (n,), optional
-            Goes to the estimator, in a pipeline to its last step. Weight 2 means the row twice, weight 0 not at all.
+            Goes to the estimator, in a pipeline to its last step, in a search to what is searched. Weight 2 means the
+            row twice, weight 0 not at all.
         **fit_params
             Goes to the estimator's `fit`. If metadata routing is enabled in scikit-learn, weights and these go where
             they are requested.
@@ -138,7 +136,8 @@ class PriorCorrectedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
         fitted = clone(self.estimator).fit(X, y, **params)  # a frozen one is neither cloned nor fitted
         if not np.array_equal(fitted.classes_, classes):
             raise ValueError(f"the estimator found the classes {fitted.classes_}, y holds {classes.tolist()}.")
-        self.train_prior_ = train_prior(totals, fitted)
+        seen = any(name.split("__")[-1] == "sample_weight" for name in params)
+        self.train_prior_ = train_prior(totals if seen else totals._replace(weight=rows), fitted)
         self.estimator_, self.classes_ = fitted, classes
         return self
 
@@ -167,15 +166,13 @@ class PriorCorrectedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
             return dict(process_routing(self, "fit", sample_weight=sample_weight, **fit_params).estimator.fit)
         if sample_weight is None or isinstance(self.estimator, FrozenEstimator):
             return fit_params
-        if has_fit_parameter(self.estimator, "sample_weight"):
-            return {**fit_params, "sample_weight": sample_weight}
-        if isinstance(self.estimator, Pipeline):
-            name, last = self.estimator.steps[-1]
-            if has_fit_parameter(last, "sample_weight"):
-                return {**fit_params, f"{name}__sample_weight": sample_weight}
-        raise ValueError(
-            f"{type(self.estimator).__name__}.fit takes no sample_weight; leave it out, or use another estimator."
-        )
+        name = weight_parameter(self.estimator)
+        if name is None:
+            raise ValueError(
+                f"{type(self.estimator).__name__}.fit takes no sample_weight, nor is it known to hand one on; leave it "
+                "out, use another estimator, or enable metadata routing in scikit-learn."
+            )
+        return {**fit_params, name: sample_weight}
 
     def _log_scores(self, X: Any) -> Array:
         """Corrected log-odds (n,) of the second of two classes, or logarithms (n, K), up to a constant a row."""

@@ -37,7 +37,7 @@ def checked_bounds(bounds: Any, n_classes: int) -> Array:
         if unknown:
             raise ValueError(f"prevalence_bounds names {unknown[0]!r}, which is no class: 0 … {n_classes - 1}.")
         for label, pair in bounds.items():
-            result[label] = _pair(pair)
+            result[int(label)] = _pair(pair)  # 1.0 and True are names of class 1, too
     elif np.ndim(bounds) == 1 and n_classes == 2:
         result[1] = _pair(bounds)
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,6 +68,7 @@ class DerivedDesign(Design):
     `bins` says between which of its column's knots every u lies.
     """
 
+    derived: ClassVar[bool] = True
     recipe: Recipe
     u: Array
     whole: Array
@@ -109,19 +110,23 @@ class DerivedDesign(Design):
         return result
 
     def sums(self, weight: Array) -> Array:
-        """Hinges by sums within bins and cumulative sums of these: Σ w (u - κ) = Σ w u - κ Σ w over all u ≥ κ."""
+        """Hinges by sums within bins and cumulative sums of these: over all u < κ, Σ w (κ - u)/κ = Σ w - Σ w u/κ.
+
+        Those that go up are the same in 1 - u, so that nothing cancels, however close to an end a knot lies.
+        """
         width = self.recipe.knots.shape[1] + 1
-        mass, first = np.empty((len(self.u), width)), np.empty((len(self.u), width))
+        mass, from_low, from_high = np.empty((3, len(self.u), width))
         for j, (u, bins) in enumerate(zip(self.u, self.bins, strict=True)):
             mass[j] = np.bincount(bins, weight, width)
-            first[j] = np.bincount(bins, weight * u, width)
-        below = mass.cumsum(axis=1)[:, :-1], first.cumsum(axis=1)[:, :-1]
-        above = mass[:, ::-1].cumsum(axis=1)[:, -2::-1], first[:, ::-1].cumsum(axis=1)[:, -2::-1]
+            from_low[j] = np.bincount(bins, weight * u, width)
+            from_high[j] = np.bincount(bins, weight * (1.0 - u), width)
+        below = mass.cumsum(axis=1)[:, :-1], from_low.cumsum(axis=1)[:, :-1]
+        above = mass[:, ::-1].cumsum(axis=1)[:, -2::-1], from_high[:, ::-1].cumsum(axis=1)[:, -2::-1]
         shapes, column, knot = self.recipe.pieces
         at, kappa = (column, knot), self.recipe.knots[column, knot]
         pieces = np.select(
             [shapes == "up", shapes == "down"],
-            [(above[1][at] - kappa * above[0][at]) / (1.0 - kappa), (kappa * below[0][at] - below[1][at]) / kappa],
+            [above[0][at] - above[1][at] / (1.0 - kappa), below[0][at] - below[1][at] / kappa],
             above[0][at],
         )
         return np.concatenate([self.whole @ weight, pieces])

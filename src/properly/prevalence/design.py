@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,9 @@ class Moments(NamedTuple):
 
 
 class Design(ABC):
-    """n points with J features each."""
+    """n points with J features each; `derived` ones lie in [0, 1]."""
+
+    derived: ClassVar[bool]
 
     @property
     @abstractmethod
@@ -91,11 +93,14 @@ class Design(ABC):
 class MatrixDesign(Design):
     """Features given as a matrix, dense or sparse, with the features in rows so that each one is contiguous."""
 
+    derived: ClassVar[bool] = False
     rows: Any
 
     @classmethod
     def of(cls, X: Any) -> Self:
-        return cls(sparse.csr_array(X.T) if sparse.issparse(X) else np.ascontiguousarray(X.T, dtype=np.float64))
+        if sparse.issparse(X):
+            return cls(sparse.csr_array(X.T, dtype=np.float64))
+        return cls(np.ascontiguousarray(np.asarray(X, dtype=np.float64).T))
 
     @property
     def n_points(self) -> int:

@@ -11,6 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from properly.prevalence.default_prevalence import checked_bounds, checked_default, n_classes_of, projected
 from properly.prevalence.maxent import Maxent
+from properly.prevalence.pooled import Solved
+from properly.prevalence.sample import Sample
 from properly.probabilities import Array
 
 
@@ -99,6 +101,13 @@ class EntropyWeightedMaxent(Maxent):
 
     def _fewest_classes(self) -> int:
         return n_classes_of(self.default_prevalence)
+
+    def _solve_sample(self, sample: Sample, n_classes: int) -> Solved:
+        """What may be wrong with the parameters is found out before anything is solved."""
+        checked_default(self.default_prevalence, n_classes)
+        if self.prevalence_bounds is not None:
+            checked_bounds(self.prevalence_bounds, n_classes)
+        return super()._solve_sample(sample, n_classes)
 
     def _proportions(self, labelled: NDArray[np.intp], gain: Array, n_classes: int) -> dict[str, Array]:
         prevalence = self._prevalence(checked_default(self.default_prevalence, n_classes), labelled, gain)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
+from properly.extras import require
 from properly.options import check_finite, choose
 from properly.prevalence.label_shift import METHODS, SINGULAR, Validation
 from properly.prevalence.prior import as_columns, as_prior
@@ -44,10 +45,7 @@ class PriorEstimate:
 
     def frame(self) -> Any:
         """A pandas data frame with a row for each class: its estimated share, and the interval's ends."""
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ImportError("frame() returns a pandas data frame: pip install pandas") from error
+        pd = require("pandas", "frames")
         columns = {"prior": self.prior}
         if self.interval is not None:
             columns |= {"low": self.interval[:, 0], "high": self.interval[:, 1]}
@@ -61,7 +59,7 @@ def estimate_prior(
     y_validation: ArrayLike | None = None,
     *,
     method: str = "em",
-    n_bootstrap: int = 200,
+    n_bootstrap: int | None = 200,
     level: float = 0.95,
     random_state: Any = None,
 ) -> PriorEstimate:
@@ -91,11 +89,14 @@ def estimate_prior(
 
         Where the solution of the equations is no distribution, the nearest one is taken (in squared distance).
     n_bootstrap : int, default 200
-        How often target rows, and validation rows within their class, are drawn again for the interval. 0: none.
+        How often target rows, and validation rows within their class, are drawn again for the interval: at least
+        twice. 0 or None: no interval.
     level : float, default 0.95
-        The confidence level of the percentile interval, which covers the truth a little less often where that is close
-        to 0 or 1. The interval is about sampling: not about an assumption that fails, or, for "em", about p that is
-        not calibrated.
+        The confidence level of the percentile interval. Where a class may be absent (the interval reaches 0), its upper
+        end is at least the largest share that a likelihood ratio test does not reject, of normally distributed means
+        for the "bbse" methods, and likewise at 1.
+        The interval is about sampling: not about an assumption that fails, or, for "em", about p that is not
+        calibrated.
     random_state : int, RandomState or None
 
     Returns
@@ -131,8 +132,11 @@ def estimate_prior(
     if not len(columns):
         raise ValueError("p has no rows; at least one is needed.")
     train = as_prior(train_prior, columns.shape[1], "train_prior")
-    if not isinstance(n_bootstrap, Integral) or n_bootstrap < 0:
-        raise ValueError(f"n_bootstrap must be a whole number, 0 or more, got {n_bootstrap!r}.")
+    n_bootstrap = 0 if n_bootstrap is None else n_bootstrap
+    if not isinstance(n_bootstrap, Integral) or isinstance(n_bootstrap, bool) or n_bootstrap < 0 or n_bootstrap == 1:
+        raise ValueError(
+            f"n_bootstrap must be a whole number of at least 2, or 0 for no interval, got {n_bootstrap!r}."
+        )
     check_finite(level, "level")
     if not 0.0 < level < 1.0:
         raise ValueError(f"level must lie strictly between 0 and 1, got {level}.")
@@ -147,7 +151,7 @@ def estimate_prior(
         return PriorEstimate(classes, train, interval, np.inf)
     interval = None
     if n_bootstrap:
-        interval = _percentiles(sample.replicates(int(n_bootstrap), check_random_state(random_state)), float(level))
+        interval = sample.interval(int(n_bootstrap), check_random_state(random_state), float(level))
         widest = interval[np.argmax(interval[:, 1] - interval[:, 0])]
     if condition > _WEAK:
         _warn_that(f"little: the condition number is {condition:.3g}", method)
@@ -164,11 +168,3 @@ def _warn_that(how_much: str, method: str) -> None:
         UserWarning,
         stacklevel=3,
     )
-
-
-def _percentiles(replicates: Array, level: float) -> Array:
-    """The interval of each class; replicates that say nothing count as 0 below and as 1 above."""
-    tail = 0.5 - 0.5 * level
-    low = np.quantile(np.nan_to_num(replicates, nan=0.0), tail, axis=0)
-    high = np.quantile(np.nan_to_num(replicates, nan=1.0), 1.0 - tail, axis=0)
-    return np.column_stack([low, high])

@@ -7,15 +7,30 @@ The permutation importance of columns is scikit-learn's: ``permutation_importanc
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import import_module
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
+from properly.extras import require
+from properly.prevalence.containers import (
+    ColumnName,
+    as_table,
+    column_names,
+    column_of,
+    is_category,
+    is_frame,
+    located,
+    selected,
+    table_like,
+)
 from properly.prevalence.features import MaxentFeatures
 from properly.prevalence.maxent import Maxent
+from properly.prevalence.pooled import derived_features
+from properly.prevalence.tables import are_numbers, column_values
 from properly.probabilities import Array
 
 if TYPE_CHECKING:
@@ -26,38 +41,41 @@ if TYPE_CHECKING:
 class ResponseCurve:
     """The probability of a class along one column."""
 
-    column: str | int
+    column: ColumnName
     values: NDArray[Any]
     probability: Array
 
     def frame(self) -> pandas.DataFrame:
         """Two columns: the values, and the probability."""
-        return _pandas().DataFrame({str(self.column): self.values, "probability": self.probability})
+        return require("pandas", "frames").DataFrame({str(self.column): self.values, "probability": self.probability})
 
 
 @dataclass(frozen=True)
 class Jackknife:
     """Training gains of models with one column only, with all others, and with all; the larger, the better the fit."""
 
-    columns: list[str | int]
+    columns: list[ColumnName]
     only: Array
     without: Array
     full: float
 
     def frame(self) -> pandas.DataFrame:
         """One row for every column."""
-        return _pandas().DataFrame({"only": self.only, "without": self.without, "full": self.full}, index=self.columns)
+        return require("pandas", "frames").DataFrame(
+            {"only": self.only, "without": self.without, "full": self.full}, index=self.columns
+        )
 
 
-def response_curve(model: Any, X: Any, column: str | int, *, label: int = 1, n_points: int = 100) -> ResponseCurve:
+def response_curve(model: Any, X: Any, column: ColumnName, *, label: int = 1, n_points: int = 100) -> ResponseCurve:
     """How the probability of a class changes along one column, with all others held at their average.
 
     Parameters
     ----------
     model : fitted classifier with `predict_proba`
-    X : array or data frame
-        Rows to take range and averages from: the mean of a column of numbers, the most frequent value of others.
-    column : name (data frame) or number (array) of a column
+    X : array, sparse matrix or data frame
+        Rows to take range and averages from: the mean of a column of numbers, the most frequent value of others. The
+        `categorical` columns of `MaxentFeatures` are others, even if they hold numbers.
+    column : name or number of a column
         Of numbers: n_points values over its range; otherwise every value that occurs.
     label : default 1
         The class.
@@ -73,30 +91,40 @@ def response_curve(model: Any, X: Any, column: str | int, *, label: int = 1, n_p
     >>> bool(np.all(np.diff(curve.probability) > 0))
     True
     """
-    columns = _columns(X)
-    if column not in columns:
-        raise ValueError(f"column must be one of {list(columns)}, got {column!r}.")
+    check_is_fitted(model)
+    X = as_table(X)
+    names = column_names(X)
+    place = located(column, names, "column is")
+    if not X.shape[0]:
+        raise ValueError("X has no rows to take ranges and averages from; at least one is needed.")
+    if not (isinstance(n_points, Integral) and n_points >= 1):
+        raise ValueError(f"n_points must be a whole number of at least 1, got {n_points!r}.")
     if label not in model.classes_:
         raise ValueError(f"label must be one of {model.classes_.tolist()}, got {label!r}.")
-    chosen = columns[column]
-    values = np.unique(chosen)
-    if _is_number(chosen):
-        values = np.linspace(values[0], values[-1], n_points)
-    table = {name: np.repeat(_average(part), len(values)) for name, part in columns.items()} | {column: values}
-    points = type(X)(table) if hasattr(X, "columns") else np.column_stack(list(table.values()))
-    probability = model.predict_proba(points)[:, np.flatnonzero(model.classes_ == label)[0]]
-    return ResponseCurve(column, values, np.asarray(probability))
+    features = derived_features(getattr(model, "features_", None))
+    coded = () if features is None else features.categorical_.tolist()
+    table = {}
+    for j, name in enumerate(names):
+        found, numeric = column_values(column_of(X, name), name), j not in coded and not is_category(column_of(X, name))
+        numeric &= are_numbers(found) and found.dtype.kind != "b"
+        if j == place:
+            along = np.linspace(found.min(), found.max(), int(n_points)) if numeric else np.unique(found)
+        table[name] = np.mean(found, dtype=np.float64) if numeric else _most_frequent(found)
+    points = {name: along if j == place else np.repeat(table[name], len(along)) for j, name in enumerate(names)}
+    probability = model.predict_proba(table_like(X, points))[:, np.flatnonzero(model.classes_ == label)[0]]
+    return ResponseCurve(names[place], along, np.asarray(probability))
 
 
 def jackknife(model: Maxent, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Jackknife:
     """How much each column explains alone, and how much is lost without it, in training gain.
 
-    Refits the model twice for every column; the gain is `relative_gain_`, its mean if several classes have labels.
+    Refits the model twice for every column; the gain is `relative_gain_`, its mean if several classes have labels. With
+    ``duplicates="once"`` the sites are those of all columns: rows that agree in the columns that are left stay apart.
 
     Parameters
     ----------
     model : Maxent or EntropyWeightedMaxent; need not be fitted
-    X : array or data frame with at least two columns
+    X : array, sparse matrix or data frame with at least two columns
     y : array, labels as for `Maxent.fit`
     sample_weight : array, optional
 
@@ -112,51 +140,37 @@ def jackknife(model: Maxent, X: Any, y: ArrayLike, sample_weight: ArrayLike | No
     """
     if not isinstance(model, Maxent):
         raise ValueError(f"model must be Maxent or EntropyWeightedMaxent, got {type(model).__name__}.")
-    names = list(_columns(X))
+    X = as_table(X)
+    names = column_names(X)
     if len(names) < 2:
         raise ValueError(f"X must have at least two columns to leave one out, got {len(names)}.")
 
-    def gain(kept: list[str | int]) -> float:
-        part = X[kept] if hasattr(X, "columns") else np.asarray(X)[:, [names.index(name) for name in kept]]
-        return float(np.mean(_restricted(model, names, kept).fit(part, y, sample_weight).relative_gain_))
+    full = clone(model).fit(X, y, sample_weight)
+    site = full._sites(full._design(X, reset=False))
+
+    def gain(kept: list[ColumnName]) -> float:
+        twin = _restricted(model, X, kept)._fit(selected(X, kept), y, sample_weight, site)
+        return float(np.mean(twin.relative_gain_))
 
     return Jackknife(
         names,
         only=np.array([gain([name]) for name in names]),
         without=np.array([gain([other for other in names if other != name]) for name in names]),
-        full=gain(names),
+        full=float(np.mean(full.relative_gain_)),
     )
 
 
-def _restricted(model: Maxent, names: list[str | int], kept: list[str | int]) -> Maxent:
-    """The model for some of the columns: of those that are categorical, the ones that are left, by place or by name."""
-    twin = clone(model)
+def _restricted(model: Maxent, X: Any, kept: list[ColumnName]) -> Maxent:
+    """The model for some of the columns: of those that are categorical, the ones that are left."""
+    twin, names = clone(model), column_names(X)
     if isinstance(twin.features, MaxentFeatures) and twin.features.categorical is not None:
-        named = [names[entry] if isinstance(entry, int) else entry for entry in twin.features.categorical]
-        places = [kept.index(name) for name in named if name in kept]
-        twin.features.set_params(categorical=places)
+        named = [names[located(entry, names, "categorical names")] for entry in twin.features.categorical]
+        left = [name for name in kept if name in named]
+        # In an array the columns that are left have new numbers.
+        twin.features.set_params(categorical=left if is_frame(X) else [kept.index(name) for name in left])
     return twin
 
 
-def _pandas() -> Any:
-    try:
-        return import_module("pandas")
-    except ImportError as error:
-        raise ImportError("frame() returns a pandas data frame: pip install pandas") from error
-
-
-def _columns(X: Any) -> dict[str | int, NDArray[Any]]:
-    if hasattr(X, "columns"):
-        return {name: np.asarray(X[name]) for name in X.columns}
-    return dict(enumerate(np.asarray(X).T))
-
-
-def _is_number(values: NDArray[Any]) -> bool:
-    return values.dtype.kind in "iuf"
-
-
-def _average(values: NDArray[Any]) -> Any:
-    if _is_number(values):
-        return np.mean(values, dtype=np.float64)
+def _most_frequent(values: NDArray[Any]) -> Any:
     found, counts = np.unique(values, return_counts=True)
     return found[np.argmax(counts)]

@@ -18,6 +18,7 @@ from properly.probabilities import Array
 
 KINDS = {"l": "linear", "q": "quadratic", "p": "product", "h": "hinge", "t": "threshold"}
 # Few presences cannot tell many features apart: (fewest presences, kinds), Phillips and Dudík (2008).
+_SAME = 1e-9  # the largest difference of values, relative to their range, that makes none
 AUTO_KINDS = ((80.0, "lqph"), (15.0, "lqh"), (10.0, "lq"), (0.0, "l"))
 
 
@@ -37,10 +38,11 @@ class MaxentFeatures(TransformerMixin, BaseEstimator):
         several; without y every row counts.
     n_hinges : int, default 50
         The number of knots of every column. They are spread evenly over its range; a column with no more than this
-        many gaps between its distinct values has a knot in the middle of each.
+        many gaps between its distinct values has a knot in the middle of each (of values closer than 1e-9 of the range
+        one counts).
     categorical : sequence of column names or numbers, optional
-        Columns whose values are categories, even if they are numbers. In a data frame those that are not numbers are
-        anyway.
+        Columns whose values are categories, even if they are numbers. In a data frame those that are not numbers, or
+        of its own type for categories, are anyway; dates are refused.
     clamp : bool, default True
         Move what lies outside the range of training to its nearer end, so that nothing is extrapolated. If False, lines
         go on.
@@ -112,6 +114,7 @@ class MaxentFeatures(TransformerMixin, BaseEstimator):
         self.kinds_ = checked_kinds(self.kinds, presences(y, weight))
         numeric = columns.numeric[:, weight > 0.0]
         self.low_, self.high_ = numeric.min(axis=1), numeric.max(axis=1)
+        self._check_spans()
         self.categories_ = [np.unique(values[weight > 0.0]) for values in columns.categorical]
         self._recipe = self._written(self._scaled(numeric))
         return self
@@ -169,18 +172,31 @@ class MaxentFeatures(TransformerMixin, BaseEstimator):
             self.numeric_ = np.setdiff1d(np.arange(self.n_features_in_), self.categorical_)
         return columns
 
+    def _check_spans(self) -> None:
+        with np.errstate(over="ignore"):
+            infinite = np.flatnonzero(np.isinf(self.high_ - self.low_))
+        if len(infinite):
+            j, name = infinite[0], self._names(None)[self.numeric_[infinite[0]]]
+            raise ValueError(
+                f"column {name!r} has values from {self.low_[j]:g} to {self.high_[j]:g}, whose "
+                "difference is beyond float64; change its unit."
+            )
+
     def _scaled(self, numeric: Array) -> Array:
         """A constant column becomes 0, whatever its values later."""
         span = (self.high_ - self.low_)[:, None]
-        return np.where(span > 0.0, (numeric - self.low_[:, None]) / np.where(span > 0.0, span, 1.0), 0.0)
+        with np.errstate(over="ignore"):  # of values far outside the range, which are infinitely far then
+            return np.where(span > 0.0, (numeric - self.low_[:, None]) / np.where(span > 0.0, span, 1.0), 0.0)
 
     def _codes(self, columns: Columns) -> NDArray[np.intp]:
         """The number of every value's category, -1 if it was not seen in training."""
         codes = np.full((len(columns.categorical), columns.numeric.shape[1]), -1, dtype=np.intp)
-        for row, values, known in zip(codes, columns.categorical, self.categories_, strict=True):
+        names = self._names(None)[self.categorical_]
+        for row, name, values, known in zip(codes, names, columns.categorical, self.categories_, strict=True):
             if values.dtype.kind != known.dtype.kind:
                 raise ValueError(
-                    f"a categorical column held {known[:3].tolist()} … in training, now {values[:3].tolist()} …"
+                    f"categorical column {name!r} held {known[:3].tolist()} … in training, now {values[:3].tolist()} "
+                    "…; give it the type that it had, text or numbers."
                 )
             place = np.minimum(np.searchsorted(known, values), len(known) - 1)
             row[:] = np.where(known[place] == values, place, -1)
@@ -247,8 +263,12 @@ def presences(y: ArrayLike | None, weight: Array) -> float:
 
 
 def knots_between(u: Array, n_knots: int) -> Array:
-    """Knots inside (0, 1): midpoints between few distinct values, else even steps."""
+    """Knots inside (0, 1): midpoints between few distinct values, else even steps.
+
+    Values that differ by rounding are the same. A hinge between them would be as steep as rounding errors are large.
+    """
     distinct = np.unique(u)
+    distinct = distinct[np.diff(distinct, prepend=-1.0) > _SAME]
     if len(distinct) - 1 <= n_knots:
         return 0.5 * (distinct[:-1] + distinct[1:])
     return np.arange(1, n_knots + 1) / (n_knots + 1.0)

@@ -9,6 +9,8 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import special as sc
+from scipy.optimize import brentq
 from sklearn.exceptions import ConvergenceWarning
 
 from properly.calibration.inputs import checked_labels
@@ -56,8 +58,8 @@ class LabelShift(Protocol):
     def prior(self) -> Array:
         """The estimate."""
 
-    def replicates(self, number: int, random: np.random.RandomState) -> Array:
-        """The estimate from data drawn again, (number, K); nan where they say nothing."""
+    def interval(self, number: int, random: np.random.RandomState, level: float) -> Array:
+        """Between which proportions each class lies, (K, 2), from data drawn again that often."""
 
 
 class _Likelihood:
@@ -88,13 +90,42 @@ class _Likelihood:
         confusion = np.where(total > 0.0, predicted.T @ own, np.eye(len(total)))
         return np.asarray(confusion / np.where(total > 0.0, total, 1.0))
 
-    def replicates(self, number: int, random: np.random.RandomState) -> Array:
+    def interval(self, number: int, random: np.random.RandomState, level: float) -> Array:
+        """Percentiles, or the ratio of likelihoods where a class may be absent.
+
+        Rows of a rare class that are missing among the target rows are missing in every resample, too.
+        """
         n, shares = len(self.density), []
         for _ in range(number):
             count = np.bincount(random.randint(n, size=n), minlength=n)
             drawn = count > 0
             shares.append(mixing_proportions(self.density[drawn], count[drawn] / n, self.prior).share)
-        return np.array(shares)
+        interval = _percentiles(np.array(shares), level)
+        for k, (low, high) in enumerate(interval.copy()):
+            if low == 0.0:
+                interval[k, 1] = max(high, self._not_rejected(k, 1.0, level))
+            if high == 1.0:
+                interval[k, 0] = min(low, self._not_rejected(k, 0.0, level))
+        return interval
+
+    def _not_rejected(self, k: int, end: float, level: float) -> float:
+        """The share of class k furthest towards 0 or 1 that the ratio of likelihoods does not reject."""
+        n, share = len(self.density), float(self.prior[k])
+        own, others = self.density[:, [k]], np.delete(self.density, k, axis=1)
+        start = np.delete(self.prior, k) + 1.0 / n
+        start /= start.sum()
+        highest = float(np.log(self.density @ self.prior).sum())
+        allowed = 0.5 * sc.chdtri(1, 1.0 - level)  # half of a quantile of χ² with one degree of freedom
+
+        def left(t: float) -> float:
+            """How much more the log-likelihood may fall, with the best proportions of the other classes."""
+            mixed = t * own + (1.0 - t) * others  # whatever their proportions are, they add up to 1
+            if not mixed.any(axis=1).all():
+                return -1e9  # a row that is impossible
+            best = mixed @ mixing_proportions(mixed, np.full(n, 1.0 / n), start).share
+            return float(np.log(best).sum()) - highest + allowed
+
+        return end if left(end) >= 0.0 else float(brentq(left, share, end, xtol=1e-9, rtol=1e-6))
 
 
 class _Equations:
@@ -118,13 +149,46 @@ class _Equations:
     def prior(self) -> Array:
         return _onto_simplex(np.linalg.solve(self.confusion, self.target.mean(axis=0)))
 
-    def replicates(self, number: int, random: np.random.RandomState) -> Array:
+    def interval(self, number: int, random: np.random.RandomState, level: float) -> Array:
         target = _resampled_means(self.target, number, random)
         confusion = np.stack([_resampled_means(rows, number, random) for rows in self.by_class], axis=2)
         usable = np.linalg.cond(confusion) <= SINGULAR
         result = np.full(target.shape, np.nan)
         result[usable] = _onto_simplex(np.linalg.solve(confusion[usable], target[usable][:, :, None])[:, :, 0])
-        return result
+        interval = _percentiles(result, level)
+        for k, (low, high) in enumerate(interval.copy()):
+            if low == 0.0 or high == 1.0:
+                reach = self._not_rejected(k, level)
+                interval[k] = min(low, reach[0]) if high == 1.0 else low, max(high, reach[1]) if low == 0.0 else high
+        return interval
+
+    def _not_rejected(self, k: int, level: float) -> tuple[float, float]:
+        """Between which shares t of class k the ratio of normal likelihoods rejects none.
+
+        With a the k-th row of C⁻¹, a·(prediction) has the mean 1 for rows of class k and 0 for all others, so that its
+        mean over the target rows estimates t, with a variance V(t) from their mixture and from the validation rows. The
+        likelihood of t, compared with the best one in [0, 1], leaves (mean - t)² ≤ c V(t), quadratic in t. If no row
+        of a class was found, V(t) is still that of t(1 - t)/n.
+        """
+        a = np.linalg.inv(self.confusion)[k]
+        n, mean = len(self.target), float((self.target @ a).mean())
+        spread = np.array([(rows @ a).var() for rows in self.by_class])
+        others = np.delete(self.prior, k)
+        others = others / others.sum() if others.sum() > 0.0 else np.full(len(others), 1.0 / len(others))
+
+        def variance(t: float) -> float:
+            share = np.insert((1.0 - t) * others, k, t)
+            sampled = share**2 @ (spread / [len(rows) for rows in self.by_class])
+            return float((share @ spread + t * (1.0 - t)) / n + sampled)
+
+        best = min(max(mean, 0.0), 1.0)
+        c = float(sc.chdtri(1, 1.0 - level))  # a quantile of χ² with one degree of freedom
+        if mean != best and variance(best) > 0.0:
+            c += (mean - best) ** 2 / variance(best)
+        at = [(mean - t) ** 2 - c * variance(t) for t in (0.0, 0.5, 1.0)]
+        roots = np.roots([2.0 * (at[0] - 2.0 * at[1] + at[2]), 4.0 * at[1] - 3.0 * at[0] - at[2], at[0]])
+        ends = np.clip([*roots[np.isreal(roots)].real, best], 0.0, 1.0)
+        return 0.0 if at[0] <= 0.0 else float(ends.min()), 1.0 if at[2] <= 0.0 else float(ends.max())
 
 
 class _HardEquations(_Equations):
@@ -140,6 +204,14 @@ METHODS: dict[str, Callable[[Array, Array, Validation | None], LabelShift]] = {
     "bbse-hard": _HardEquations,
     "bbse-soft": _Equations,
 }
+
+
+def _percentiles(replicates: Array, level: float) -> Array:
+    """The interval of each class from estimates (number, K); those that say nothing, nan, are 0 below and 1 above."""
+    tail = 0.5 - 0.5 * level
+    low = np.quantile(np.nan_to_num(replicates, nan=0.0), tail, axis=0)
+    high = np.quantile(np.nan_to_num(replicates, nan=1.0), 1.0 - tail, axis=0)
+    return np.column_stack([low, high])
 
 
 def _resampled_means(rows: Array, number: int, random: np.random.RandomState) -> Array:

@@ -43,9 +43,9 @@ class Maxent(PooledClassifier):
     regularization : float, default 1.0
         The larger, the more even the density. 0 demands that expectations equal means, which no density may do.
     features : transformer, optional
-        `MaxentFeatures()`, or any other transformer. None means the columns as they are, without scaling. Features of
-        `MaxentFeatures` have a floor 1/√m under σ̃_j. One that is fitted already comes as
-        ``FrozenEstimator(features)``.
+        `MaxentFeatures()`, or any other transformer, also a pipeline. None means the columns as they are, without
+        scaling. Features of `MaxentFeatures` have a floor 1/√m under σ̃_j, also where these come last in a pipeline. One
+        that is fitted already comes as ``FrozenEstimator(features)``.
     duplicates : {"keep", "once"}, default "keep"
         Whether rows with identical features, such as several records of one site, count each or once. Once means one
         point in the pool, with the largest of their weights, labelled with every class that one of them has.
@@ -71,8 +71,8 @@ class Maxent(PooledClassifier):
     -----
     Weights: M is the weight of the pool, m that of a class. A row of weight 2 is two points with half of q each.
 
-    Labelled rows that are all identical, or a feature that is at an extreme of its range in all of them, are refused
-    without a floor under the deviations. With `MaxentFeatures` a single presence gives an even density.
+    Few rows that happen to agree prove little. A feature (not of `MaxentFeatures`, which have their floor) that is the
+    same in all labelled rows has σ̃_j = range_j/√m in place of 0. A single presence gives an even density.
 
     References
     ----------

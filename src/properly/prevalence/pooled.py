@@ -9,10 +9,13 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from scipy import special as sc
+from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
 from sklearn.utils import Tags, assert_all_finite
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
@@ -21,6 +24,7 @@ from properly.options import choose
 from properly.prevalence.bounded import GOOD_ENOUGH
 from properly.prevalence.design import Design, MatrixDesign
 from properly.prevalence.features import MaxentFeatures
+from properly.prevalence.routing import last_step, weight_parameter
 from properly.prevalence.sample import Sample, checked_classes, pooled
 from properly.probabilities import Array
 
@@ -29,11 +33,15 @@ MAX_ITER = 200
 
 
 class Solved(NamedTuple):
-    """What a fit finds: how well it was solved, and the attributes of the fitted model, named without underscore."""
+    """What a fit finds: how well it was solved, and the attributes of the fitted model, named without underscore.
+
+    `alone` if all points have the same label, so that there is nothing to tell them from.
+    """
 
     violation: float
     n_iter: int
     attributes: dict[str, Any]
+    alone: bool = False
 
 
 class PooledClassifier(ClassifierMixin, BaseEstimator):
@@ -56,7 +64,10 @@ class PooledClassifier(ClassifierMixin, BaseEstimator):
         """For messages."""
         if self.features_ is None:
             return str(self.feature_names_in_[feature]) if hasattr(self, "feature_names_in_") else f"x{feature}"
-        return str(self.features_.get_feature_names_out()[feature])
+        try:
+            return str(self.features_.get_feature_names_out()[feature])
+        except AttributeError:  # not every transformer has names
+            return f"x{feature}"
 
     def _fewest_classes(self) -> int:
         """The number of classes that the parameters ask for."""
@@ -70,19 +81,29 @@ class PooledClassifier(ClassifierMixin, BaseEstimator):
         X : array or data frame of shape (n_samples, n_features); sparse if `features` allow it
             Labelled and unlabelled rows together.
         y : array of shape (n_samples,)
-            Classes 0, 1, … K - 1, and -1 for a row without label.
+            Classes 0, 1, … K - 1, and -1 for a row without label. Background points are such rows; with 0 they would
+            be rows of a class 0 that is known.
         sample_weight : array of shape (n_samples,), optional
             Weight 2 means the row twice, weight 0 not at all.
         """
+        return self._fit(X, y, sample_weight)
+
+    def _fit(
+        self, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None, site: NDArray[np.intp] | None = None
+    ) -> Self:
+        """With the number of every row's site, if that is not for the features to tell."""
         self._check()
         n_rows = _num_samples(X)
-        classes = checked_classes(y, n_rows)
+        classes = checked_classes(y, n_rows, self._fewest_classes())
         weight = checked_weight(sample_weight, n_rows)
         weight = np.ones(n_rows) if weight is None else weight
         if not weight.any():
             raise ValueError("sample_weight is zero for every row; at least one must be positive.")
+        with np.errstate(over="ignore"):
+            if np.isinf(weight.sum()):
+                raise ValueError("the sum of sample_weight is beyond float64; use a smaller unit.")
         design = self._fitted_design(X, classes, weight)
-        self._keep(self._solve(design, classes, weight, self._sites(design)))
+        self._keep(self._solve(design, classes, weight, self._sites(design) if site is None else site))
         return self
 
     def _sites(self, design: Design) -> NDArray[np.intp] | None:
@@ -90,22 +111,34 @@ class PooledClassifier(ClassifierMixin, BaseEstimator):
         return design.distinct() if choose(self.duplicates, DUPLICATES, "duplicates") else None
 
     def _solve(self, design: Design, classes: NDArray[np.intp], weight: Array, site: NDArray[np.intp] | None) -> Solved:
-        sample = pooled(design, classes, weight, derived_features(self.features_) is not None, site)
+        sample = pooled(design, classes, weight, site)
         n_classes = max(self._fewest_classes(), int(sample.labelled.max()) + 1)
-        return self._solve_sample(sample, n_classes)
+        alone = len(sample.labelled) == 1 and bool(sample.labels.all())
+        return self._solve_sample(sample, n_classes)._replace(alone=alone)
 
-    def _keep(self, solved: Solved) -> None:
-        """Become a fitted model."""
+    def _keep(self, solved: Solved, about: str = "") -> None:
+        """Become a fitted model, with warnings that begin with what it is about."""
+        if np.isnan(solved.violation):
+            raise ValueError(
+                f"{about}the fit ended in numbers beyond float64 (nan); scale the columns, or use more regularization."
+            )
+        if solved.alone:
+            warnings.warn(
+                f"{about}every row has the label {solved.attributes['labelled_classes'][0]}, so that nothing can be "
+                "learnt: the density is even; add background rows, with label -1, or rows of another class.",
+                UserWarning,
+                stacklevel=4,
+            )
         for name, value in solved.attributes.items():
             setattr(self, f"{name}_", value)
         self.violation_, self.n_iter_ = solved.violation, solved.n_iter
         if not solved.violation <= GOOD_ENOUGH:
             warnings.warn(
-                f"the fit stopped after {solved.n_iter} iterations with optimality conditions violated by "
-                f"{solved.violation:.1e}, more than {GOOD_ENOUGH:.0e}; use more regularization, or drop features that "
-                "separate the labelled rows from all others.",
+                f"{about}the fit stopped after {solved.n_iter} iterations with optimality conditions violated by "
+                f"{solved.violation:.1e}, more than {GOOD_ENOUGH:.0e}; use more regularization, drop features that "
+                "separate the labelled rows from all others, or centre columns that are far from 0.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def class_scores(self, X: Any) -> Array:
@@ -139,14 +172,15 @@ class PooledClassifier(ClassifierMixin, BaseEstimator):
         if not (isinstance(self.regularization, Real) and 0.0 <= self.regularization < np.inf):
             raise ValueError(f"regularization must be finite and at least 0, got {self.regularization!r}.")
         choose(self.duplicates, DUPLICATES, "duplicates")
+        if self.features is not None and (isinstance(self.features, type) or not hasattr(self.features, "transform")):
+            raise ValueError(f"features must be a transformer such as MaxentFeatures() or None, got {self.features!r}.")
 
     def _fitted_design(self, X: Any, classes: NDArray[np.intp], weight: Array) -> Design:
         self.features_ = None if self.features is None else clone(self.features)
         if self.features_ is not None:
-            if isinstance(self.features_, MaxentFeatures):
-                self.features_.fit(X, classes, sample_weight=weight)
-            else:
-                self.features_.fit(X, classes)
+            derives = isinstance(last_step(self.features_), MaxentFeatures)
+            with config_context(enable_metadata_routing=False):  # the weights are for these, without asking
+                self.features_.fit(X, classes, **({str(weight_parameter(self.features_)): weight} if derives else {}))
         return self._design(X, reset=True)
 
     def _design(self, X: Any, *, reset: bool) -> Design:
@@ -155,10 +189,22 @@ class PooledClassifier(ClassifierMixin, BaseEstimator):
             if reset:
                 assert_all_finite(X, input_name="X")  # a fit is checked by its sums elsewhere, not here
             return MatrixDesign.of(X)
-        derived = derived_features(self.features_)
-        design = MatrixDesign.of(self.features_.transform(X)) if derived is None else derived.design(X)
+        design = designed(self.features_, X)
+        if isinstance(design, MatrixDesign):
+            self._check_finite(design)
         validate_data(self, X, reset=reset, skip_check_array=True)
         return design
+
+    def _check_finite(self, design: MatrixDesign) -> None:
+        """A user's transformer may give anything."""
+        if np.isfinite(design.rows.data if sparse.issparse(design.rows) else design.rows).all():
+            return
+        values = design.columns(np.arange(design.n_features))
+        feature, row = np.argwhere(~np.isfinite(values))[0]
+        raise ValueError(
+            f"features make {values[feature, row]} of row {row} in feature {self._feature_name(feature)!r}; all must "
+            "be finite: use another transformer, or change the column."
+        )
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -166,7 +212,16 @@ class PooledClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
 
+def designed(features: Any, X: Any) -> Design:
+    """The features of points; those of `MaxentFeatures`, also frozen or last in a pipeline, without a matrix."""
+    if isinstance(features, FrozenEstimator):
+        return designed(features.estimator, X)
+    if isinstance(features, Pipeline) and len(features) > 1 and hasattr(features[-1], "transform"):
+        return designed(features[-1], features[:-1].transform(X))
+    return features.design(X) if isinstance(features, MaxentFeatures) else MatrixDesign.of(features.transform(X))
+
+
 def derived_features(features: Any) -> MaxentFeatures | None:
-    """The `MaxentFeatures` in use, fitted with the model or frozen."""
+    """The `MaxentFeatures` that are made of the columns themselves, fitted with the model or frozen."""
     inner = features.estimator if isinstance(features, FrozenEstimator) else features
     return inner if isinstance(inner, MaxentFeatures) else None

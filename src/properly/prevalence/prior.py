@@ -32,12 +32,14 @@ def adjust_prior(p: ArrayLike, train_prior: ArrayLike, true_prior: ArrayLike) ->
         In [0, 1]; rows of (n, K) add up to 1 within 1e-4. Give both columns, (n, 2), where p is so close to 1 that
         1 - p matters: either keeps its own last digits.
     train_prior, true_prior : float, the share of the second of two classes, or array of shape (K,)
-        Strictly between 0 and 1; arrays add up to 1 within 1e-6 and are divided by their sum.
+        Strictly between 0 and 1, but `true_prior`, which `estimate_prior` may find to be 0, also the ends; arrays add
+        up to 1 within 1e-6 and are divided by their sum.
 
     Returns
     -------
     array of the shape of p
-        Accurate to a few last digits, however small p is. Probabilities of 0 and 1 stay what they are.
+        Accurate to a few last digits, however small p is. Probabilities of 0 and 1 stay what they are. A class with a
+        true share of 0 gets 0, except in rows that allow no other class, which stay what they are.
 
     References
     ----------
@@ -122,21 +124,28 @@ def prior_after_weighting(
         weight = choose(class_weight, {"balanced": 1.0 / share}, "class_weight")
     elif isinstance(class_weight, Mapping):
         labels = np.arange(len(share)) if classes is None else np.asarray(classes)
+        if len(labels) != len(share):
+            raise ValueError(f"classes has {len(labels)} entries, but prior is for {len(share)}; name every class.")
         weight = by_class({**dict.fromkeys(labels.tolist(), 1.0), **class_weight}, labels, "class_weight")
     else:
         weight = as_float(class_weight, "class_weight")
     return _reweighted(prior, weight, "class_weight")
 
 
-def as_prior(prior: ArrayLike, n_classes: int | None, name: str) -> Array:
-    """A checked prior as an array with an entry for each class; `n_classes` None means as many as it has."""
+def as_prior(prior: ArrayLike, n_classes: int | None, name: str, *, ends: bool = False) -> Array:
+    """A checked prior as an array with an entry for each class; `n_classes` None means as many as it has.
+
+    Shares of 0 and 1 pass if `ends` are allowed.
+    """
     prior = as_float(prior, name)
-    bad = ~((prior > 0.0) & (prior < 1.0))
+    bad = ~((prior >= 0.0) & (prior <= 1.0) if ends else (prior > 0.0) & (prior < 1.0))
     if bad.any():
-        raise ValueError(
-            f"{name} must lie strictly between 0 and 1, got {prior[bad].flat[0]}; leave out a class that does not "
-            "occur, or give it a small share."
-        )
+        value = prior[bad].flat[0]
+        domain = "in [0, 1]" if ends else "strictly between 0 and 1"
+        remedy = "leave out a class that does not occur, or give it a small share."
+        if value not in (0.0, 1.0):
+            remedy = "give shares, not percentages or counts."
+        raise ValueError(f"{name} must lie {domain}, got {value}; {remedy}")
     if prior.ndim == 0:
         if n_classes not in (None, 2):
             raise ValueError(f"{name} must have an entry for each of {n_classes} classes, got the number {prior}.")
@@ -192,13 +201,16 @@ def by_class(values: Mapping[Any, Any], classes: ArrayLike, name: str) -> Array:
 def log_prior_ratio(train_prior: ArrayLike, true_prior: ArrayLike, n_classes: int) -> Array:
     """ln π_k/τ_k: what is added to the logarithm of every class's probability."""
     train = as_prior(train_prior, n_classes, "train_prior")
-    return np.log(as_prior(true_prior, n_classes, "true_prior")) - np.log(train)
+    with np.errstate(divide="ignore"):  # of 0 it is -infinity
+        return np.log(as_prior(true_prior, n_classes, "true_prior", ends=True)) - np.log(train)
 
 
 def _adjusted(p: Array, log_ratio: Array) -> Array:
     # Ratios are taken relative to the largest one of a class that is possible, so that sums stay above 0.
     largest = np.where(p > 0.0, log_ratio, -np.inf).max(axis=1, keepdims=True, initial=-np.inf)
-    scaled = p * np.exp(np.minimum(log_ratio - largest, 0.0))
+    with np.errstate(invalid="ignore"):
+        relative = np.where(largest > -np.inf, np.minimum(log_ratio - largest, 0.0), 0.0)
+    scaled = p * np.exp(relative)
     return np.asarray(scaled / scaled.sum(axis=1, keepdims=True))
 
 

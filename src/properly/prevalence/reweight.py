@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
 
 from properly.prevalence.entropy_weighted import EntropyWeightedMaxent
 from properly.prevalence.prior import adjust_prior
@@ -61,6 +62,9 @@ def reweight(
     >>> reweight(trees, [[1.5, 0.0]], maxent)[:, 1].round(1).tolist()
     [0.6]
     """
+    if not isinstance(maxent, EntropyWeightedMaxent):
+        raise ValueError(f"maxent must be an EntropyWeightedMaxent, got {type(maxent).__name__}.")
+    check_is_fitted(maxent)
     n_classes = len(maxent.classes_)
     p = np.asarray(classifier.predict_proba(X))
     if p.ndim != 2 or p.shape[1] != n_classes:

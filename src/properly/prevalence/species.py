@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Hashable
 from typing import Any, NamedTuple, TypeVar
 
@@ -12,10 +11,12 @@ from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
+from properly.prevalence.containers import as_table, missing_in, stacked
 from properly.prevalence.design import Design
 from properly.prevalence.features import MaxentFeatures, checked_kinds
 from properly.prevalence.pooled import PooledClassifier, Solved
 from properly.prevalence.progress import tracked
+from properly.prevalence.routing import last_step
 from properly.prevalence.sample import UNLABELLED
 
 Model = TypeVar("Model", bound=PooledClassifier)
@@ -47,11 +48,11 @@ def fit_species(
     Parameters
     ----------
     model : Maxent, EntropyWeightedMaxent or ClassRobustLogisticRegression, unfitted
-    X : array or data frame of shape (n_records, n_features)
+    X : array, sparse matrix or data frame of shape (n_records, n_features)
         Presence records.
     species : array of shape (n_records,)
         The species of every record.
-    background : array or data frame, optional
+    background : like X, optional
         Points that are added to the records of a species to make up its pool. None means the target group: the pool of
         every species is all records, so that places which nobody visited do not look like absences.
     n_jobs : int, optional
@@ -88,37 +89,49 @@ def fit_species(
     if not isinstance(model, PooledClassifier):
         raise ValueError(f"model must be Maxent or one of its kind, got {type(model).__name__}.")
     names = column_or_1d(species)
+    X = as_table(X)
     check_consistent_length(X, names)
-    table = X if background is None else _stacked(background, X)
-    n_background = 0 if background is None else len(table) - len(names)
-    found, counts = np.unique(names, return_counts=True)
+    if not len(names):
+        raise ValueError("X has no records; at least one is needed.")
+    missing = missing_in(names)
+    if missing.any():
+        raise ValueError(f"species is missing in row {int(np.argmax(missing))}; name it, or drop the record.")
+    table = X if background is None else stacked(background, X)
+    n_background = table.shape[0] - len(names)
+    if background is not None and not n_background:
+        raise ValueError("background has no rows; add some, or leave it out: None means the records of all species.")
+    try:
+        found, counts = np.unique(names, return_counts=True)
+    except TypeError as error:
+        raise ValueError(f"species must be all text or all numbers: {error}.") from error
     regions = {kinds: _region(model, table, kinds) for kinds in sorted(set(_kinds(model, counts)))}
     tasks = [
-        (regions[kinds], n_background + np.flatnonzero(names == name), n_background or len(table), name)
+        (regions[kinds], n_background + np.flatnonzero(names == name), n_background or len(names), name)
         for name, kinds in zip(found.tolist(), _kinds(model, counts), strict=True)
     ]
     solved = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(_fit_one)(*task) for task in tasks)
     models = {}
     for (region, *_, name), result in zip(tasks, tracked(solved, len(tasks), "species", progress), strict=True):
         models[name] = _like(region.model)
-        models[name]._keep(result)
+        models[name]._keep(result, f"species {name!r}: ")
     return models
 
 
 def _kinds(model: PooledClassifier, counts: NDArray[np.intp]) -> list[str]:
     """The kinds of features that every species has; empty if these are not for the number of records to decide."""
-    if not isinstance(model.features, MaxentFeatures):
+    features = last_step(model.features)
+    if not isinstance(features, MaxentFeatures):
         return [""] * len(counts)
-    return [checked_kinds(model.features.kinds, count) for count in counts]
+    return [checked_kinds(features.kinds, count) for count in counts]
 
 
 def _region(model: PooledClassifier, table: Any, kinds: str) -> _Region:
     fitted = clone(model)
     fitted._check()
     if kinds:
-        fitted.features = clone(model.features).set_params(kinds=kinds)
-    unlabelled = np.full(len(table), UNLABELLED)
-    design = fitted._fitted_design(table, unlabelled, np.ones(len(table)))
+        last_step(fitted.features).set_params(kinds=kinds)
+    n_points = table.shape[0]
+    design = fitted._fitted_design(table, np.full(n_points, UNLABELLED), np.ones(n_points))
     return _Region(fitted, design, fitted._sites(design))
 
 
@@ -141,15 +154,3 @@ def _like(model: Model) -> Model:
         if hasattr(model, name):
             setattr(twin, name, getattr(model, name))
     return twin
-
-
-def _stacked(background: Any, X: Any) -> Any:
-    """The background on top of the records: arrays, or data frames with the columns of the background."""
-    if not hasattr(background, "columns"):
-        return np.vstack([np.asarray(background), np.asarray(X)])
-    columns = list(background.columns)
-    missing = [name for name in columns if name not in getattr(X, "columns", ())]
-    if missing:
-        raise ValueError(f"X has no column {missing[0]!r}, which the background has; give both the same columns.")
-    library = sys.modules[type(background).__module__.partition(".")[0]]
-    return library.concat([background, X[columns]])
