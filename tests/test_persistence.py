@@ -12,15 +12,27 @@ import pytest
 import sklearn
 from sklearn.base import BaseEstimator
 from sklearn.compose import ColumnTransformer
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    StackingClassifier,
+    VotingClassifier,
+)
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree._tree import Tree
 
 import properly
 from properly.calibration import CalibratedClassifier, Calibrator, GroupwiseCalibration, HistogramBinning
@@ -29,6 +41,7 @@ from properly.datasets import make_rare_events
 from properly.linear import GEVCanonicalRegression, GEVCanonicalRegressionCV, ProperLinearClassifier
 from properly.links import GEV, LINKS
 from properly.losses import LOSSES, BetaLoss, LossFromWeight
+from properly.metrics import SCORERS, proper_scorer
 from properly.persistence import FORMAT, ModelFileError, load, load_metadata, load_versions, save
 from properly.prevalence import Maxent, MaxentFeatures, PriorCorrectedClassifier
 from properly.solvers import Status
@@ -229,7 +242,9 @@ def test_metadata_and_versions(tmp_path):
     assert load_metadata(path) == {}
 
 
-@pytest.mark.parametrize("metadata", [{"x": np.zeros(2)}, {1: "x"}, {"x": {1, 2}}, {"x": lambda: 0}, [1], "x"])
+@pytest.mark.parametrize(
+    "metadata", [{"x": np.zeros(2)}, {1: "x"}, {"x": {1, 2}}, {"x": lambda: 0}, [1], "x", {"x": [{"y": {1: 2}}]}]
+)
 def test_metadata_must_be_json(metadata, tmp_path):
     with pytest.raises(ModelFileError, match="metadata must"):
         save(LogisticRegression(), tmp_path / "model.skops", metadata=metadata)
@@ -257,7 +272,8 @@ def test_functions_are_refused_when_saving(tmp_path):
 def test_foreign_types_are_refused_by_name_when_loading(tmp_path):
     path = tmp_path / "model.skops"
     model = HistGradientBoostingClassifier(max_iter=3).fit(X, Y)
-    save(model, path)
+    with pytest.warns(UserWarning, match=r"load it with trusted=\['sklearn\..*TreePredictor'\]"):
+        save(model, path)
     with pytest.raises(ModelFileError, match=r"not trusted: sklearn.*TreePredictor\. If you know") as caught:
         load(path)
     assert "\n" not in str(caught.value)
@@ -265,6 +281,38 @@ def test_foreign_types_are_refused_by_name_when_loading(tmp_path):
     assert_same(load(path, trusted=[name]).predict_proba(X), model.predict_proba(X))
     with pytest.raises(ValueError, match="list of type names"):
         load(path, trusted=name)
+
+
+def test_what_is_saved_without_a_warning_is_loaded(tmp_path):
+    l1, bayes = LogisticRegression(), GaussianNB()
+    scorings = [None, "neg_log_loss", "roc_auc", proper_scorer("squared"), *SCORERS.values()]
+    models = [
+        *(GridSearchCV(l1, {"C": [1.0, 2.0]}, scoring=scoring, cv=2) for scoring in scorings),
+        GridSearchCV(l1, {"C": [1.0]}, scoring=["roc_auc", "f1"], refit="f1", cv=2),
+        VotingClassifier([("a", l1), ("b", bayes)], voting="soft"),
+        StackingClassifier([("a", l1), ("b", bayes)], cv=2),
+        MLPClassifier((3,), solver="adam", max_iter=500),
+        GradientBoostingClassifier(n_estimators=3),
+        GradientBoostingClassifier(n_estimators=3, init=l1),
+    ]
+    for model in models:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            loaded = again(model.fit(X, Y), tmp_path)
+        assert_same(model.predict_proba(X), loaded.predict_proba(X))
+        assert model.score(X, Y) == loaded.score(X, Y)
+    with pytest.warns(UserWarning, match="KDTree"):
+        save(KNeighborsClassifier().fit(X, Y), tmp_path / "model.skops")
+
+
+@pytest.mark.parametrize("keys", [(1, "1"), (True, "true"), (False, "0"), (0.5, "0.5")], ids=str)
+def test_keys_that_a_file_cannot_tell_apart(keys, tmp_path):
+    path = tmp_path / "model.skops"
+    for model in (dict.fromkeys(keys, 1), [{"inside": dict.fromkeys(keys, 1)}]):
+        with pytest.raises(ModelFileError, match="a dict in it has two keys that both read"):
+            save(model, path)
+    assert os.listdir(tmp_path) == []
+    assert again({keys[0]: 1, "x": 2}, tmp_path) == {keys[0]: 1, "x": 2}
 
 
 def forged(path, change):
@@ -327,6 +375,66 @@ def test_what_is_trusted():
     assert not is_trusted("properly")
     assert not is_trusted("properlyevil.linear.X")
     assert not is_trusted("properly.linear.classifier.Composite")  # its own module is another one
+    assert is_trusted("properly.metrics.scores.proper_score")
+    assert is_trusted("sklearn.metrics._ranking.roc_auc_score")
+    assert not is_trusted("properly.metrics.scorers.proper_scorer")
+    assert not is_trusted("sklearn.metrics._scorer.make_scorer")
+
+
+def with_tree(estimator, n_features, feature=None):
+    """The estimator with another tree in it: one that claims so many features, and looks at this one."""
+    state = estimator.tree_.__getstate__()
+    nodes = state["nodes"].copy()
+    if feature is not None:
+        nodes["feature"][nodes["feature"] >= 0] = feature
+    tree = Tree(n_features, np.array([estimator.tree_.n_classes[0]], dtype=np.intp), 1)
+    tree.__setstate__({**state, "nodes": nodes})
+    estimator.tree_ = tree
+    return estimator
+
+
+def test_trees_that_look_beyond_their_rows_are_refused(tmp_path):
+    def trained():
+        return DecisionTreeClassifier(max_depth=2).fit(X, Y)
+
+    boosted = GradientBoostingClassifier(n_estimators=3).fit(X, THREE)
+    other = GradientBoostingClassifier(n_estimators=3).fit(X, THREE)
+    inner = with_tree(other.estimators_[1, 0], 10**8, 5 * 10**7)
+    inner.n_features_in_ = 10**8
+    wide = GradientBoostingClassifier(n_estimators=3).fit(X, THREE)
+    wide.estimators_ = np.concatenate([wide.estimators_] * 50, axis=1)
+    forest = RandomForestClassifier(3, random_state=0).fit(X, Y)
+    with_tree(forest.estimators_[1], 10**8, 5 * 10**7)
+    path = tmp_path / "model.skops"
+    for bad, message in (
+        (with_tree(trained(), 10**8, 5 * 10**7), "another number of features"),
+        (with_tree(trained(), 3, 3), "points outside"),
+        (forest, "another number of features"),
+        (other, "different numbers of features"),
+        (wide, "not as many as their classes"),
+        ({"tree": trained().tree_}, "belongs to no estimator"),
+        ({"x": [DummyClassifier(strategy=trained().tree_)]}, "belongs to no estimator"),
+    ):
+        save(bad, path)
+        with pytest.raises(ModelFileError, match=message):
+            load(path)
+    assert_same(again(boosted, tmp_path).predict_proba(X), boosted.predict_proba(X))
+    assert_same(again(with_tree(trained(), 3), tmp_path).predict(X), trained().predict(X))
+
+
+def test_a_type_that_exists_but_is_not_trusted_is_not_called_unknown(tmp_path):
+    path = tmp_path / "model.skops"
+    save({"x": 1}, path)
+    for name, message in (("LossFromWeight", "types that are not trusted"), ("NoSuchLoss", "has no such model")):
+        bad = {
+            "__class__": name,
+            "__module__": "properly.losses.numerical",
+            "__loader__": "ObjectNode",
+            "content": None,
+        }
+        forged(path, {"schema.json": lambda schema, bad=bad: {**schema, "content": {"x": bad}}})
+        with pytest.raises(ModelFileError, match=message):
+            load(path)
 
 
 @pytest.mark.parametrize("damage", ["empty", "text", "truncated", "flipped", "no schema", "list header", "zip", "deep"])

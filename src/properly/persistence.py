@@ -10,9 +10,8 @@ import io
 import json
 import os
 import platform
-import sys
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -20,22 +19,31 @@ from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
 
 from properly.atomic import atomic_path
 from properly.extras import require
+from properly.writable import (
+    SCHEMA,
+    ModelFileError,
+    checked_metadata,
+    nodes_of,
+    one_line,
+    read_schema,
+    refuse_what_cannot_be_found,
+)
+
+__all__ = ["FORMAT", "ModelFileError", "load", "load_metadata", "load_versions", "save"]
 
 FORMAT = 1
-_HEADER, _SCHEMA = "properly.json", "schema.json"
+_HEADER = "properly.json"
 _LIBRARIES = ("properly", "numpy", "scipy", "scikit-learn", "skops")
 _FOR_BOOSTING = ("properly.boosting.", "lightgbm.")
-
-
-class ModelFileError(ValueError):
-    """A model that cannot be saved, or a file that cannot be loaded; says which and why in one line."""
 
 
 def save(model: Any, path: str | os.PathLike[str], *, metadata: Mapping[str, Any] | None = None) -> None:
     """Save a fitted model, pipelines and scikit-learn's own estimators included, as one file.
 
     The file takes the place of an older one only when it is complete. It holds no code: a model with a function in it,
-    such as `LossFromWeight`, is refused.
+    such as `LossFromWeight`, is refused. A warning names the types that `load` will want to be told to trust: models of
+    other libraries, and of scikit-learn those that compiled code reads without looking, such as those of
+    `HistGradientBoostingClassifier` and `KNeighborsClassifier`.
 
     Parameters
     ----------
@@ -68,15 +76,25 @@ def save(model: Any, path: str | os.PathLike[str], *, metadata: Mapping[str, Any
     True
     """
     skops = require("skops.io", "save")
-    notes = _checked_metadata(metadata)
+    from properly.trust import is_trusted
+
+    notes = checked_metadata(metadata)
     try:
         data = skops.dumps(model)
         names = skops.get_untrusted_types(data=data)
     except (TypeError, ValueError, AttributeError, RecursionError, NotImplementedError) as error:
-        raise ModelFileError(f"this {type(model).__name__} cannot be saved: {_one_line(error)}") from error
-    _refuse_what_cannot_be_found(names, model)
+        raise ModelFileError(f"this {type(model).__name__} cannot be saved: {one_line(error)}") from error
+    refuse_what_cannot_be_found(names, model)
+    schema = read_schema(data)
+    refused = [name for name in names if not is_trusted(name)]
+    if refused:
+        warnings.warn(
+            f"load will not trust all that this {type(model).__name__} holds; load it with trusted={refused}.",
+            UserWarning,
+            stacklevel=2,
+        )
     with atomic_path(path) as temporary:
-        _write(temporary, data, notes)
+        _write(temporary, data, schema, notes)
 
 
 def load(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
@@ -120,7 +138,7 @@ def load(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
     except MemoryError as error:
         raise ModelFileError(f"{path} needs more memory than there is; it may be damaged.") from error
     except Exception as error:  # a damaged file may trip anything in skops, NumPy or zipfile
-        raise ModelFileError(f"{path} is damaged: {_one_line(error)}") from error
+        raise ModelFileError(f"{path} is damaged: {one_line(error)}") from error
     return model
 
 
@@ -134,74 +152,15 @@ def load_versions(path: str | os.PathLike[str]) -> dict[str, str]:
     return dict(_header(path, _read(path))["versions"])
 
 
-def _checked_metadata(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
-    if not isinstance(metadata, Mapping | None):
-        raise ModelFileError(f"metadata must be a dict, got {type(metadata).__name__}.")
-    notes = dict(metadata or {})
-    try:
-        json.dumps(notes)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise ModelFileError(f"metadata must be what JSON can hold: {_one_line(error)}") from error
-    if not all(isinstance(key, str) for key in notes):
-        raise ModelFileError(f"metadata must have strings as keys, got {sorted(map(repr, notes))[0]}.")
-    return notes
-
-
-def _refuse_what_cannot_be_found(names: list[str], model: Any) -> None:
-    """A file has names of types and functions only: refuse a name that leads nowhere, or to what only exists now."""
-    for name in names:
-        module, _, attribute = name.rpartition(".")
-        if attribute == "LossFromWeight":
-            raise ModelFileError(
-                f"this {type(model).__name__} cannot be saved: LossFromWeight holds a function, and files hold no "
-                "code; use a loss with parameters, such as BetaLoss."
-            )
-        if module == "__main__" or not hasattr(sys.modules.get(module), attribute):
-            raise ModelFileError(
-                f"this {type(model).__name__} cannot be saved: it holds {name}, which no other program could find; "
-                "use an object of a module that can be imported."
-            )
-
-
-def _write(path: Path, data: bytes, notes: dict[str, Any]) -> None:
+def _write(path: Path, data: bytes, schema: Any, notes: dict[str, Any]) -> None:
     with ZipFile(io.BytesIO(data)) as source, ZipFile(path, "w", ZIP_DEFLATED) as target:
-        schema = json.loads(source.read(_SCHEMA))
-        nodes = list(_nodes(schema))
-        boosted = any(str(node["__module__"] + ".").startswith(_FOR_BOOSTING) for node in nodes)
+        boosted = any(str(node["__module__"] + ".").startswith(_FOR_BOOSTING) for node in nodes_of(schema))
         header = {"format": FORMAT, "versions": _versions(boosted), "metadata": notes}
         target.writestr(_HEADER, json.dumps(header, indent=2))
-        for node in nodes:
-            _mend_boolean_keys(node)
-        target.writestr(_SCHEMA, json.dumps(schema))
+        target.writestr(SCHEMA, json.dumps(schema))
         for name in source.namelist():
-            if name != _SCHEMA:
+            if name != SCHEMA:
                 target.writestr(name, source.read(name))
-
-
-def _nodes(schema: Any) -> Iterator[dict[str, Any]]:
-    """Every object in skops's description of a model, from the outside in."""
-    waiting = [schema]
-    while waiting:
-        each = waiting.pop()
-        if isinstance(each, dict):
-            if "__loader__" in each:
-                yield each
-            waiting.extend(each.values())
-        elif isinstance(each, list):
-            waiting.extend(each)
-
-
-def _mend_boolean_keys(node: dict[str, Any]) -> None:
-    """JSON writes the key False as "false", and skops reads bool("false"), which is True; 0 and 1 are equal to them."""
-    if node["__loader__"] != "DictNode":
-        return
-    kinds = node["key_types"]["content"]
-    boolean = [kind["__class__"] in ("bool", "bool_") for kind in kinds]
-    if any(boolean):
-        number = {"__class__": "int", "__module__": "builtins", "__loader__": "TypeNode"}
-        keys = [{"false": "0", "true": "1"}[key] if b else key for key, b in zip(node["content"], boolean, strict=True)]
-        node["content"] = dict(zip(keys, node["content"].values(), strict=True))
-        node["key_types"]["content"] = [number if b else kind for kind, b in zip(kinds, boolean, strict=True)]
 
 
 def _versions(boosted: bool) -> dict[str, str]:
@@ -239,9 +198,9 @@ def _header(path: str | os.PathLike[str], data: bytes) -> dict[str, Any]:
             header = json.loads(archive.read(_HEADER)) if _HEADER in members else None
     except Exception as error:  # zipfile has many ways to fail on damaged archives
         what = "is no model file, or a damaged one" if isinstance(error, BadZipFile) else "is damaged"
-        raise ModelFileError(f"{path} {what}: {_one_line(error)}") from error
+        raise ModelFileError(f"{path} {what}: {one_line(error)}") from error
     if header is None:
-        remedy = "; it was saved by skops itself: use skops.io.load" if _SCHEMA in members else ""
+        remedy = "; it was saved by skops itself: use skops.io.load" if SCHEMA in members else ""
         raise ModelFileError(f"{path} was not saved by properly.save{remedy}.")
     if not (isinstance(header, dict) and all(isinstance(header.get(key), dict) for key in ("versions", "metadata"))):
         raise ModelFileError(f"{path} is damaged: its header is incomplete.")
@@ -276,8 +235,10 @@ def _warn_about_versions(path: str | os.PathLike[str], versions: Mapping[str, st
 
 
 def _refusal(path: str | os.PathLike[str], refused: list[str], header: dict[str, Any]) -> str:
+    from properly.trust import found_by_name
+
     ours = [name for name in refused if name.startswith("properly.")]
-    if ours and len(ours) == len(refused):
+    if len(ours) == len(refused) and not any(map(found_by_name, ours)):
         return (
             f"{path} holds {', '.join(ours)}, saved by properly {header['versions'].get('properly')}: properly "
             f"{_version('properly')} has no such model."
@@ -286,8 +247,3 @@ def _refusal(path: str | os.PathLike[str], refused: list[str], header: dict[str,
         f"{path} holds types that are not trusted: {', '.join(refused)}. If you know them and where the file comes "
         f"from, load it with trusted={refused}."
     )
-
-
-def _one_line(error: BaseException) -> str:
-    text = " ".join(str(error).split()) or type(error).__name__
-    return text if len(text) <= 200 else text[:197] + "..."

@@ -46,7 +46,7 @@ from properly.calibration import (
     PlattScaling,
     TemperatureScaling,
 )
-from properly.calibration.inputs import ProbabilityReader
+from properly.calibration.inputs import class_log_odds
 from properly.calibration.methods import METHODS
 
 
@@ -217,8 +217,7 @@ def test_zeros_and_ones_are_read_as_calibrators_do(estimator, n_classes):
     assert p.min() == 0.0
     model = CalibratedClassifier(FrozenEstimator(fitted), "platt").fit(X[200:], y[200:])
     values = p[:, 1] if n_classes == 2 else p
-    read = ProbabilityReader.learn(values)(values)
-    expected = PlattScaling().fit(read, y[200:]).predict_proba(read)
+    expected = PlattScaling(input="probability").fit(values, y[200:]).predict_proba(values)
     assert model.predict_proba(X[200:]) == pytest.approx(expected, abs=1e-9)
 
 
@@ -517,3 +516,18 @@ class RidgeLabels(ClassifierMixin, Ridge):
 
     def predict(self, X):
         return (super().predict(X) > 0.5).astype(int)
+
+
+def test_equal_probabilities_of_three_classes_are_ties():
+    X, y = make_classification(600, n_classes=3, n_informative=4, random_state=0)
+    model = CalibratedClassifier(RandomForestClassifier(10, random_state=0), "isotonic", cv=3).fit(X, y)
+    pair = model.pairs_[0]
+    p = pair.estimator.predict_proba(X)
+    log_odds = class_log_odds(pair.calibrator.reader_(pair.reader(np.log(np.maximum(p, 1e-300)))), True)
+    for k in range(3):
+        for value in np.unique(p[:, k]):
+            assert len(np.unique(log_odds[p[:, k] == value, k])) == 1
+        calibrated = pair.calibrator.maps_[k].log_odds(log_odds[:, k])
+        assert all(len(np.unique(calibrated[p[:, k] == value])) == 1 for value in np.unique(p[:, k]))
+        # Blocks begin where probabilities differ, not where the rounding of a softmax does.
+        assert np.diff(pair.calibrator.maps_[k].first).min() > 1e-9

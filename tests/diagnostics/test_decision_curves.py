@@ -54,3 +54,13 @@ def test_errors():
         cost_curve(Y, P, [[1.0, 0.0], [0.0, 1.0]])
     with pytest.raises(ValueError, match="must be below 1"):
         decision_curve(Y, P, thresholds=[0.5, 1.0])
+
+
+def test_names_of_other_columns_are_refused():
+    y, p = [0, 1, 1], [0.1, 0.4, 0.9]
+    for name in ("threshold", "treat all"):
+        with pytest.raises(ValueError, match="is that of another column"):
+            decision_curve(y, {name: p})
+    with pytest.raises(ValueError, match="is that of another column"):
+        cost_curve(y, {"threshold": p}, (1, 2))
+    assert list(cost_curve(y, {"treat all": p}, (1, 2)).frame().columns) == ["threshold", "treat all"]

@@ -52,6 +52,8 @@ def test_groups_of_one_class_have_an_open_interval():
     [
         ([2.0, np.nan, 1.0, np.nan], ("1.0", "2.0", "(missing)")),
         (np.array(["b", None, "a", float("nan")], dtype=object), ("a", "b", "(missing)")),
+        (["b", float("nan"), "a", float("nan")], ("a", "b", "(missing)")),
+        (("b", None, "a", np.nan), ("a", "b", "(missing)")),
         (pd.Series(["b", pd.NA, "a", None], dtype="string"), ("a", "b", "(missing)")),
         (pd.Categorical(["b", None, "a", None]), ("a", "b", "(missing)")),
         (np.array(["b", None, 10, None], dtype=object), ("10", "b", "(missing)")),
@@ -96,3 +98,19 @@ def test_errors(group):
         by_group([0, 1], [0.1, 0.2], group)
     with pytest.raises(ValueError, match="group must be a label for each row of y"):
         by_group([0, 1], [0.1, 0.2], group, sample_weight=[1.0, 0.0])
+
+
+def test_labels_that_read_the_same_stay_apart():
+    result = by_group([0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4], np.array([1, "1", 1, "(missing)"], dtype=object))
+    assert sorted(result.groups) == ["(missing)", "1", "1 (2)"]
+    long = ["a" * 50 + "1", "a" * 50 + "2"] * 2
+    axes = by_group([0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4], long).plot()
+    assert len({label.get_text() for label in axes.get_yticklabels()}) == 2
+
+
+def test_groups_of_one_class_with_fractional_weights():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        group, p = rng.integers(0, 40, 2000), 0.01 * rng.random(2000)
+        result = by_group(rng.random(2000) < p, p, group, sample_weight=rng.uniform(0.2, 3.0, 2000))
+        assert np.all((result.low >= 0.0) & (result.low <= result.base_rate) & (result.base_rate <= result.high))

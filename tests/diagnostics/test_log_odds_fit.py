@@ -86,3 +86,26 @@ def test_frame():
 def test_errors(y, score, options, message):
     with pytest.raises(ValueError, match=message):
         log_odds_fit(y, score, **options)
+
+
+def test_equal_names_are_numbered_or_refused():
+    one, other = PlattScaling().fit(SCORE, Y), PlattScaling().fit(3 * SCORE, Y)
+    fit = log_odds_fit(Y, SCORE, [one, other, "platt"])
+    assert fit.names == ("PlattScaling()", "PlattScaling() (2)", "platt")
+    assert not np.allclose(fit.fitted[0], fit.fitted[1])
+    with pytest.raises(ValueError, match="the name '1' is given twice"):
+        log_odds_fit(Y, SCORE, {1: one, "1": other})
+    with pytest.raises(ValueError, match="is that of another column"):
+        log_odds_fit(Y, SCORE, {"score": one})
+
+
+def test_a_calibrator_of_other_classes_is_refused():
+    for labels in (np.where(Y, "a", "b"), np.where(Y, 2, 1)):
+        with pytest.raises(ValueError, match=r"calibrator 'old' was fitted to the classes .*, but y holds"):
+            log_odds_fit(Y, SCORE, {"old": PlattScaling().fit(SCORE, labels)})
+    assert log_odds_fit(Y, SCORE, {"old": PlattScaling().fit(SCORE, Y.astype(int))}).names == ("old",)
+
+
+def test_bins_are_counted():
+    with pytest.raises(ValueError, match="n_bins must be a whole number of at least 1, got True"):
+        log_odds_fit(Y, SCORE, n_bins=True)

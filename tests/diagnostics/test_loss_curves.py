@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from properly.diagnostics import loss_curves
-from properly.losses import LOSSES, BetaLoss, CostWeightedLoss, GEVLoss
+from properly.losses import LOSSES, BetaLoss, CostWeightedLoss, GEVLoss, LossFromWeight
 
 
 @pytest.mark.parametrize("loss", [*LOSSES, BetaLoss.tailored(at=0.1, concentration=5.0), GEVLoss(0.3)], ids=str)
@@ -37,3 +37,23 @@ def test_errors():
         loss_curves([])
     with pytest.raises(ValueError, match="loss must be one of 'log'"):
         loss_curves(["hinge"])
+
+
+def test_equal_names_are_numbered():
+    losses = [LossFromWeight(lambda p: p), LossFromWeight(lambda p: 1 - p)]
+    result = loss_curves([*losses, "log", "log"])
+    assert len(set(result.names)) == 4
+    assert result.names[2:] == ("log", "log (2)")
+    assert not np.allclose(result.weight[0], result.weight[1])
+
+
+@pytest.mark.parametrize("at", [0.0005, 0.9995])
+def test_a_loss_for_a_rare_class_is_within_the_picture(at):
+    result = loss_curves({"tailored": BetaLoss.tailored(at, 4000), "log": "log"})
+    weight, entropy, losses = result.plot(scale="log-odds").axes
+    for axes in (weight, entropy, losses):
+        left, right = axes.get_xlim()
+        assert left < np.log(at / (1 - at)) < right
+    tailored = weight.get_lines()[0].get_ydata()
+    assert tailored.max() <= weight.get_ylim()[1]  # its peak is seen
+    assert losses.get_ylim()[1] > 100  # a mistake at the rare class costs that much more

@@ -80,3 +80,16 @@ def test_errors_name_the_forecaster():
 def test_errors(p, options, message):
     with pytest.raises(ValueError, match=message):
         murphy([0, 1], p, **options)
+
+
+@pytest.mark.parametrize("names", [("threshold", "a"), ("a", "base rate")])
+def test_names_of_other_columns_are_refused(names, data):
+    y, p = data[:2]
+    with pytest.raises(ValueError, match="is that of another column"):
+        murphy(y, dict.fromkeys(names, p))
+
+
+def test_names_must_differ(data):
+    y, p = data[:2]
+    with pytest.raises(ValueError, match="the name '1' is given twice"):
+        murphy(y, {1: p, "1": p})

@@ -148,7 +148,10 @@ def test_calibration_loss(data):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n_bins": 0}, "n_bins must be a whole number above 0, got 0"),
+        ({"n_bins": 0}, "n_bins must be a whole number of at least 1, got 0"),
+        ({"n_bins": True}, "n_bins must be a whole number of at least 1, got True"),
+        ({"norm": True}, "norm must be 1 or 2, got True"),
+        ({"norm": [1]}, "norm must be 1 or 2, got .1."),
         ({"n_bins": 2.5}, "n_bins must be a whole number"),
         ({"strategy": "uniform"}, "strategy must be one of 'width', 'mass', got 'uniform'"),
         ({"norm": 3}, "norm must be 1 or 2, got 3"),

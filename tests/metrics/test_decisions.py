@@ -173,3 +173,52 @@ def test_right_probabilities_need_no_search():
     wrong = best_threshold(y, p**2, (1, 20))
     assert wrong.threshold == pytest.approx(1 / 21**2, abs=0.004)
     assert wrong.expected_cost_there > 1.2 * wrong.expected_cost
+
+
+def test_decisions_are_those_of_the_threshold_to_the_last_digit():
+    for false_positive in range(1, 60):
+        for false_negative in range(1, 60):
+            costs = (false_positive, false_negative)
+            threshold = cost_threshold(costs)
+            assert threshold == false_positive / (false_positive + false_negative)
+            assert decide([np.nextafter(threshold, 0.0), threshold], costs).tolist() == [0, 1]
+    assert decide([0.6], (3, 2)).tolist() == [1]
+    assert best_threshold([0, 1], [0.6, 0.6], (3, 2)).expected_cost_there == 1.5
+
+
+@pytest.mark.parametrize("size", [1.0, 1e-300, 1e308])
+def test_thresholds_of_costs_of_any_size(size):
+    assert cost_threshold((0.75 * size, 0.25 * size)) == 0.75
+    assert cost_threshold([[-size, size], [size, -size]]) == 0.5
+
+
+def test_costs_of_benefits_tie_but_for_rounding():
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        base, false_positive, false_negative = 100 * rng.normal(size=2), *rng.integers(1, 50, 2)
+        matrix = np.array([[base[0], base[0] + false_positive], [base[1] + false_negative, base[1]]])
+        threshold = cost_threshold(matrix)
+        assert decide([threshold - 1e-9, threshold], matrix).tolist() == [0, 1]
+        assert decide([threshold], np.stack([matrix])).tolist() == [1]
+    matrix = [[-55.43755948658644, -42.13755948658644], [352.0050060152141, 267.6050060152141]]
+    assert decide([cost_threshold(matrix)], matrix).tolist() == [1]
+    # Both columns add up to 0, where benefits cancel costs, but for rounding.
+    three = np.array([[0.2, 0.1, 9.0], [0.0, 0.2, 9.0], [-0.2, -0.3, 9.0]])
+    p = np.full((1, 3), 1 / 3)
+    assert decide(p, three).tolist() == [1]
+    assert decide(p, np.stack([three])).tolist() == [1]
+
+
+@pytest.mark.parametrize("n_values", [3, 6, 13, 29])
+def test_the_cheapest_threshold_where_benefits_cancel_costs(n_values):
+    y, p = np.tile([1, 0], n_values), np.repeat(np.linspace(0.1, 0.9, n_values), 2)
+    for gain in (0.1, 0.3, 0.7):  # a right decision brings what a wrong one costs: all thresholds cost 0
+        choice = best_threshold(y, p, [[-gain, gain], [gain, -gain]])
+        assert choice.threshold == choice.theoretical_threshold == 0.5
+
+
+def test_costs_that_contradict_themselves_are_followed():
+    p = np.array([0.1, 0.5, 0.9])
+    for matrix in ([[1, 0], [0, 1]], [[0, -1], [1, 0]], [[0, 1], [-1, 0]], [[5, 5], [2, 2]], [[0, 1], [0, 1]]):
+        expected = np.column_stack([1 - p, p]) @ np.array(matrix, dtype=float)
+        assert decide(p, matrix).tolist() == (expected[:, 1] <= expected[:, 0]).astype(int).tolist()

@@ -91,3 +91,14 @@ def test_calibrated_forecasts_have_little_to_mend():
     assert 0.0 <= parts.miscalibration < 2e-4
     # E (p - ½)² / 2 of a uniform p
     assert parts.discrimination == pytest.approx(1 / 24, abs=1e-3)
+
+
+def test_weights_of_very_different_size():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        p = rng.random(200)
+        y, weight = rng.random(200) < p, 10.0 ** rng.uniform(-12, 12, 200)
+        parts = score_decomposition(y, p, "squared", sample_weight=weight)
+        model = IsotonicRegression(out_of_bounds="clip").fit(p, y, weight)
+        expected = np.average(0.5 * (model.predict(p) - y) ** 2, weights=weight)
+        assert parts.score - parts.miscalibration == pytest.approx(expected, rel=1e-6, abs=1e-12)

@@ -107,10 +107,16 @@ def test_bad_losses(a, b, options, message):
     [
         ({"confidence": 1.0}, "confidence must lie strictly between 0 and 1, got 1.0"),
         ({"confidence": "high"}, "confidence must be a number"),
-        ({"n_resamples": 0}, "n_resamples must be a whole number above 0"),
-        ({"n_resamples": 10.5}, "n_resamples must be a whole number above 0"),
+        ({"n_resamples": 0}, "n_resamples must be a whole number of at least 1, got 0"),
+        ({"n_resamples": True}, "n_resamples must be a whole number of at least 1, got True"),
+        ({"n_resamples": 10.5}, "n_resamples must be a whole number"),
     ],
 )
 def test_bad_options(options, message):
     with pytest.raises(ValueError, match=message):
         paired_bootstrap([1.0, 2.0], [2.0, 1.0], **options)
+
+
+def test_results_are_plain_numbers():
+    result = paired_bootstrap([1.0, 2.0], [2.0, 3.0], random_state=0)
+    assert all(type(value) is float for value in result)

@@ -89,7 +89,10 @@ def test_a_class_of_one_row():
     assert result.area == pytest.approx(2 / 3)
     assert 0.0 < result.low < 2 / 3 < result.high < 1.0
     assert result.standard_error > 0.0
-    assert np.isfinite(auc_difference([0, 0, 0, 1], [0.1, 0.2, 0.9, 0.5], [0.1, 0.2, 0.3, 0.5])).all()
+    difference = auc_difference([0, 0, 0, 1], [0.1, 0.2, 0.9, 0.5], [0.1, 0.2, 0.3, 0.5])
+    assert difference[:3] == (pytest.approx(-1 / 3), -1.0, 1.0)  # one row has no variance
+    assert np.isnan(difference.p_value)
+    assert np.isnan(difference.standard_error)
 
 
 def test_forecasts_that_rank_alike():
@@ -101,10 +104,36 @@ def test_forecasts_that_rank_alike():
     assert constant.low < 0.5 < constant.high
 
 
-def test_a_certain_difference():
-    y = [0, 0, 1, 1]
-    result = auc_difference(y, [0.1, 0.1, 0.9, 0.9], [0.9, 0.9, 0.1, 0.1])
-    assert result[:4] == (1.0, 1.0, 1.0, 0.0)
+@pytest.mark.parametrize("copies", [1, 1000])
+def test_a_difference_without_variance_is_not_certain(copies):
+    y = np.repeat([0, 1], 2 * copies)
+    result = auc_difference(y, 0.1 + 0.8 * y, 0.9 - 0.8 * y)
+    assert result[:3] == (1.0, -1.0, 1.0)
+    assert np.isnan(result.p_value)
+
+
+def test_weights_that_are_no_counts_give_no_certainty(data):
+    y, a, b = data
+    weight = np.full(300, 1 / 300)
+    area, plain = auc(y, a, sample_weight=weight), auc(y, a)
+    assert area.area == pytest.approx(plain.area)
+    assert area[2:] == (0.0, 1.0)
+    assert np.isnan(area.standard_error)
+    difference = auc_difference(y, a, b, sample_weight=weight)
+    assert difference[1:3] == (-1.0, 1.0)
+    assert np.isnan(difference.p_value)
+
+
+@pytest.mark.parametrize("weight", [1e-300, 1e12, 1e15, 1e150, 1e300])
+@pytest.mark.parametrize("p", [[0.1, 0.2, 0.7, 0.9], [0.9, 0.7, 0.2, 0.1], [0.1, 0.8, 0.7, 0.9], [0.5] * 4])
+def test_weights_of_any_size(weight, p):
+    result = auc([0, 0, 1, 1], p, sample_weight=np.full(4, weight))
+    assert result.area == auc([0, 0, 1, 1], p).area
+    assert 0.0 <= result.low <= result.area <= result.high <= 1.0
+    if weight > 1.0:
+        assert result.high - result.low < 4.0 / np.sqrt(weight)
+    else:
+        assert (result.low, result.high) == (0.0, 1.0)
 
 
 def test_bad_confidence():

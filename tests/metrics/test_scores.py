@@ -3,7 +3,15 @@ import pytest
 from sklearn import metrics as peer
 
 from properly.losses import BetaLoss, CostWeightedLoss, GEVLoss, LogLoss, SquaredLoss
-from properly.metrics import brier_score, log_loss, probability_rmse, proper_score, row_losses, skill_score
+from properly.metrics import (
+    brier_score,
+    log_loss,
+    probability_rmse,
+    proper_score,
+    row_losses,
+    score_decomposition,
+    skill_score,
+)
 
 
 @pytest.fixture
@@ -118,3 +126,34 @@ def test_distance_to_true_probabilities():
 def test_an_unknown_loss():
     with pytest.raises(ValueError, match="loss must be one of 'log', 'squared'"):
         proper_score([0, 1], [0.5, 0.5], "brier")
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_shares_of_one_class_do_not_exceed_1(classes):
+    rng = np.random.default_rng(0)
+    for n_rows in range(3, 60):
+        y, weight = np.zeros(n_rows, dtype=int), rng.random(n_rows)
+        p = rng.dirichlet(np.ones(classes), n_rows)
+        known = np.arange(classes)
+        assert skill_score(y, p, sample_weight=weight, classes=known) == -np.inf
+        parts = score_decomposition(y, p, sample_weight=weight, classes=known)
+        assert parts.uncertainty == parts.discrimination == 0.0
+
+
+def test_two_columns_that_do_not_quite_add_up_to_1_count_as_they_are():
+    assert log_loss([1], [[0.0005, 0.9990]], classes=[0, 1]) == pytest.approx(-np.log(0.9990), rel=1e-12)
+    assert log_loss([0], [[0.6005, 0.4]], classes=[0, 1]) == pytest.approx(-np.log(0.6005), rel=1e-12)
+    assert log_loss([1], [[1e-20, 1.0]], classes=[0, 1]) == pytest.approx(1e-20, rel=1e-12)
+
+
+def test_a_reference_of_as_many_numbers_as_rows():
+    y, p = [0, 1, 2], np.eye(3)[[0, 2, 1]] * 0.7 + 0.1
+    expected = 1 - log_loss(y, p) / log_loss(y, np.tile([0.2, 0.3, 0.5], (3, 1)))
+    assert skill_score(y, p, reference=[0.2, 0.3, 0.5]) == pytest.approx(expected)
+    p, reference = [0.2, 0.9], [0.3, 0.6]  # one column: row by row
+    assert skill_score([0, 1], p, reference=reference) == pytest.approx(
+        1 - log_loss([0, 1], p) / log_loss([0, 1], reference)
+    )
+    two = [[0.8, 0.2], [0.1, 0.9]]  # two columns: for all rows
+    every = log_loss([0, 1], [[0.3, 0.7], [0.3, 0.7]])
+    assert skill_score([0, 1], two, reference=[0.3, 0.7]) == pytest.approx(1 - log_loss([0, 1], p) / every)

@@ -6,15 +6,16 @@ import warnings
 import numpy as np
 import pytest
 from scipy import special as sc
+from sklearn.compose import ColumnTransformer
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LogisticRegression, LogisticRegressionCV, SGDClassifier
+from sklearn.linear_model import LogisticRegression, LogisticRegressionCV, RidgeClassifier, SGDClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.preprocessing import MinMaxScaler, PolynomialFeatures, StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 from properly.calibration import (
@@ -331,3 +332,89 @@ def test_no_row_and_one_row():
             label, probabilities = outputs(model, rows)
             assert label.shape == (len(rows),)
             assert probabilities.shape == (len(rows), len(model.classes_))
+
+
+@pytest.mark.parametrize("y", [Y, THREE], ids=["two", "three"])
+def test_linear_classifiers_whose_coefficients_have_another_shape(y):
+    assert_same(CalibratedClassifier(RidgeClassifier(), "platt").fit(X, y), NEW)  # one dimension for two classes
+    sparse = SGDClassifier(random_state=0).fit(X, y).sparsify()
+    assert_same(CalibratedClassifier(FrozenEstimator(sparse), "platt").fit(X, y), NEW)
+    assert_same(LogisticRegression().fit(X, y).sparsify(), NEW, atol=1e-15)
+
+
+@pytest.mark.parametrize("method", ["isotonic", "histogram", "venn_abers"])
+def test_steps_of_forests_of_three_classes(method):
+    pytest.importorskip("skl2onnx")
+    model = CalibratedClassifier(RandomForestClassifier(10, random_state=0), method, cv=3).fit(X, THREE)
+    assert_same(model, np.concatenate([X, NEW]), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "imputer",
+    [
+        SimpleImputer(add_indicator=True),
+        SimpleImputer(strategy="constant", fill_value=3.0),
+        SimpleImputer(missing_values=np.float32("nan")),
+        SimpleImputer(keep_empty_features=True, add_indicator=True),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("empty", [False, True])
+def test_every_way_to_fill_in(imputer, empty):
+    missing = RANDOM.random(X.shape) < 0.1
+    missing[:, 1] |= empty
+    rows = np.where(missing, np.nan, X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a column without values
+        model = make_pipeline(imputer, LogisticRegression()).fit(rows, Y)
+        assert_same(model, np.where(RANDOM.random(NEW.shape) < 0.1, np.nan, NEW), atol=1e-15)
+
+
+def test_parts_that_need_single_precision():
+    pytest.importorskip("skl2onnx")
+    columns = ColumnTransformer([("filled", SimpleImputer(), [0, 1])], remainder="passthrough")
+    for step in (PolynomialFeatures(2), columns):  # in float64 no runtime would load what skl2onnx writes
+        assert_same(make_pipeline(step, StandardScaler(), LogisticRegression()).fit(X, Y), X, rtol=1e-4)
+
+
+def test_edges_move_by_what_the_part_before_them_rounds():
+    pytest.importorskip("skl2onnx")
+    # Scores on either side of an edge, apart by a ten-millionth: float64 tells them apart, through skl2onnx as well.
+    rows = np.repeat([[1.0], [1.0 + 1e-7], [0.0], [2.0]], 50, axis=0)
+    y = np.repeat([0, 1, 0, 1], 50)
+    scaled = make_pipeline(MinMaxScaler(), LogisticRegression()).fit([[0.0], [1.0], [9.0]], [0, 0, 1])
+    model = CalibratedClassifier(FrozenEstimator(scaled), "isotonic").fit(rows, y)
+    assert model.predict(rows).tolist() == y.tolist()
+    assert_same(model, rows)
+
+
+def test_subclasses_are_not_written_as_their_parents():
+    class Squared(LogisticRegression):
+        def predict_proba(self, X):
+            return super().predict_proba(X) ** 2
+
+    class Doubled(StandardScaler):
+        def transform(self, X, copy=None):
+            return 2 * super().transform(X)
+
+    class Flat(PlattScaling):
+        def _log_scores(self, scores):
+            return 0 * scores
+
+    class Other(CalibratedClassifier):
+        pass
+
+    class OtherSquares(SquaredLoss):
+        pass
+
+    fitted = ProperLinearClassifier(OtherSquares()).fit(X, Y)
+    for model in (
+        Squared().fit(X, Y),
+        make_pipeline(Doubled(), LogisticRegression()).fit(X, Y),
+        Flat().fit(SCORES, Y),
+        CalibratedClassifier(LogisticRegression(), Flat()).fit(X, Y),
+        Other(LogisticRegression()).fit(X, Y),
+        fitted,
+    ):
+        with pytest.raises((NotImplementedError, ImportError)):
+            to_onnx(model)

@@ -171,3 +171,11 @@ def test_more_groups_and_panels_than_fit():
         diagnostics.multiclass_reliability(K_Y, K_P, n_resamples=2).plot(max_panels=0)
     with pytest.raises(ValueError, match="max_groups must be a whole number of at least 1, got 0"):
         result.plot(max_groups=0)
+
+
+@pytest.mark.parametrize("scale", ["probability", "log-odds"])
+def test_a_constant_forecast_is_seen(scale):
+    axes = diagnostics.reliability(Y, np.full(N, 0.1)).plot(scale=scale)
+    assert any(line.get_marker() == "o" and len(line.get_xdata()) == 1 for line in axes.get_lines())
+    (segment,) = [each for collection in axes.collections for each in collection.get_segments()]
+    assert segment[0, 1] < segment[1, 1]

@@ -53,7 +53,11 @@ class Calibrator(ClassifierMixin, BaseEstimator):
         sample_weight : array of shape (n,), optional
             Weight 2 means the row twice, weight 0 not at all.
         """
-        reader = choose(self.input, INPUTS, "input")
+        return self._fit_read(choose(self.input, INPUTS, "input"), scores, y, sample_weight)
+
+    def _fit_read(
+        self, reader: type[Reader], scores: ArrayLike, y: ArrayLike | None, sample_weight: ArrayLike | None
+    ) -> Self:
         classes, codes = checked_labels(y)
         values = checked_values(scores, len(classes))
         values, codes, weight = checked_sample(values, codes, sample_weight, classes)
@@ -97,7 +101,7 @@ class Calibrator(ClassifierMixin, BaseEstimator):
 
     @property
     def _of_probabilities(self) -> bool:
-        return self.input == "probability"
+        return self.reader_.of_probabilities
 
     @abstractmethod
     def _fit(self, sample: Sample) -> None:

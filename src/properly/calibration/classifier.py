@@ -20,7 +20,7 @@ from sklearn.utils.validation import _check_method_params, check_is_fitted, has_
 
 from properly.calibration.base import Calibrator
 from properly.calibration.estimator_scores import CalibratedPair, Limits, ScoringTask, require_class_scores, scores_of
-from properly.calibration.inputs import checked_labels
+from properly.calibration.inputs import LogProbabilityReader, ScoreReader, checked_labels
 from properly.calibration.methods import calibrator_of
 from properly.calibration.splits import GivenRows, Indices
 from properly.engines.select import checked_weight
@@ -261,8 +261,11 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         weight = None if task.weight is None else task.weight[rows]
         if times.max() > 1:
             weight = (1.0 if weight is None else weight) / times
-        reader = Limits() if hasattr(estimator, "decision_function") else Limits.learn(scores)
-        return CalibratedPair(estimator, reader, calibrator_of(self.method).fit(reader(scores), y, weight))
+        by_decision = hasattr(estimator, "decision_function")
+        limits = Limits() if by_decision else Limits.learn(scores)
+        reader = ScoreReader if by_decision or scores.ndim == 1 else LogProbabilityReader
+        calibrator = calibrator_of(self.method)._fit_read(reader, limits(scores), y, weight)
+        return CalibratedPair(estimator, limits, calibrator)
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Who may ask for what in `fit`, if metadata routing is enabled in scikit-learn."""

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Integral
 
 import numpy as np
 from scipy import special as sc
 
 from properly.calibration.base import BinaryCalibrator
 from properly.calibration.inputs import BinarySample
-from properly.options import choose
+from properly.options import checked_count, choose
 from properly.probabilities import Array
 
 
@@ -85,9 +84,7 @@ class HistogramBinning(BinaryCalibrator):
 
     def _fit_map(self, sample: BinarySample) -> HistogramMap:
         edges_of = choose(self.strategy, STRATEGIES, "strategy")
-        if not (isinstance(self.n_bins, Integral) and self.n_bins >= 1):
-            raise ValueError(f"n_bins must be a whole number of at least 1, got {self.n_bins!r}.")
-        edges = edges_of(sample, int(self.n_bins))
+        edges = edges_of(sample, checked_count(self.n_bins, "n_bins", 1))
         index = np.searchsorted(edges, sample.score, side="right")
         total = np.bincount(index, sample.weight, len(edges) + 1)
         weight = 1.0 if sample.weight is None else sample.weight

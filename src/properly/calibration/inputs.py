@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -59,6 +59,8 @@ class Sample(NamedTuple):
 class Reader(Protocol):
     """Turns what the user calls a score into log-odds (two classes) or logits (more)."""
 
+    of_probabilities: ClassVar[bool]  # whether the logits are logarithms of probabilities
+
     @classmethod
     def learn(cls, values: Array) -> Self:
         """Take from the calibration data what is needed to read others."""
@@ -69,6 +71,8 @@ class Reader(Protocol):
 @dataclass(frozen=True)
 class ScoreReader:
     """Scores are log-odds or logits already."""
+
+    of_probabilities: ClassVar[bool] = False
 
     @classmethod
     def learn(cls, values: Array) -> Self:
@@ -85,6 +89,16 @@ class ScoreReader:
 
 
 @dataclass(frozen=True)
+class LogProbabilityReader(ScoreReader):
+    """Logits of more than two classes that are logarithms of probabilities, as of `predict_log_proba`."""
+
+    of_probabilities: ClassVar[bool] = True
+
+    def __call__(self, values: Array) -> Array:
+        return np.minimum(super().__call__(values), 0.0)  # rounding may exceed a probability of 1
+
+
+@dataclass(frozen=True)
 class ProbabilityReader:
     """Probabilities become log-odds, ln(p/(1-p)), or logarithms for more than two classes.
 
@@ -92,6 +106,8 @@ class ProbabilityReader:
     there was a 0 among them (1/4 if there were only zeros and ones), and otherwise as half the smallest positive number
     that float64 knows. What lies below is read the same, so that order is kept. 1 mirrors this for two classes.
     """
+
+    of_probabilities: ClassVar[bool] = True
 
     low: float
     high: float

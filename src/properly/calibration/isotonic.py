@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
 from properly.calibration.base import BinaryCalibrator
@@ -48,10 +49,10 @@ class IsotonicMap:
 
 @dataclass(frozen=True)
 class _SortedSide:
-    """The scores of one class in order, and the weight up to each."""
+    """The scores of one class in order, and their weights (None: all are 1)."""
 
     score: Array
-    below: Array | None  # below[i] is the weight of the first i scores; None: i itself
+    weight: Array | None
 
     @classmethod
     def of(cls, score: Array, weight: Array | None) -> _SortedSide:
@@ -59,10 +60,20 @@ class _SortedSide:
             score.sort()  # a copy already
             return cls(score, None)
         order = np.argsort(score, kind="stable")
-        return cls(score[order], np.concatenate([[0.0], np.cumsum(weight[order])]))
+        return cls(score[order], weight[order])
 
-    def weight_below(self, position: Array) -> Array:
-        return position.astype(np.float64) if self.below is None else self.below[position]
+    def weight_between(self, edges: NDArray[np.intp]) -> Array:
+        """The weight of the scores from each edge up to the next; added up apart, so that none drowns in others."""
+        counts = np.diff(edges)
+        if self.weight is None:
+            return counts.astype(np.float64)
+        sums = np.add.reduceat(np.append(self.weight, 0.0), edges[:-1])
+        return np.where(counts > 0, sums, 0.0)
+
+
+def isotonic_blocks(positive: Array, weight: Array) -> NDArray[np.intp]:
+    """Where the blocks begin that pooling adjacent violators makes of shares of positives, positive/weight."""
+    return np.asarray(isotonic_regression(positive / weight, weights=weight).blocks[:-1])
 
 
 def pooled_blocks(sample: BinarySample, padding: float = 0.0) -> tuple[Array, Array, Array, Array]:
@@ -76,17 +87,15 @@ def pooled_blocks(sample: BinarySample, padding: float = 0.0) -> tuple[Array, Ar
     own, rest = _SortedSide.of(*sample.of_class(True)), _SortedSide.of(*sample.of_class(False))
     begins = np.flatnonzero(np.concatenate([[True], own.score[1:] != own.score[:-1]]))  # ties are one block
     start = own.score[begins]
-    before_own = own.weight_below(np.append(begins, len(own.score)))
-    position = np.concatenate([np.searchsorted(rest.score, start), [len(rest.score)]])
-    before_rest = rest.weight_below(position)
-    positive, negative = np.diff(before_own), np.diff(before_rest)
-    if before_rest[0] > 0.0 or padding > 0.0:  # the negatives below all positives
+    position = np.searchsorted(rest.score, start)
+    if position[0] > 0 or padding > 0.0:  # the negatives below all positives
         start = np.concatenate([[min(rest.score[0], own.score[0])], start])
-        positive, negative = np.concatenate([[padding], positive]), np.concatenate([before_rest[:1], negative])
         begins, position = np.concatenate([[0], begins]), np.concatenate([[0], position])
+    positive = own.weight_between(np.append(begins, len(own.score)))
+    negative = rest.weight_between(np.append(position, len(rest.score)))
+    positive[0] += padding
     negative[-1] += padding
-    total = positive + negative
-    blocks = isotonic_regression(positive / total, weights=total).blocks[:-1]
+    blocks = isotonic_blocks(positive, positive + negative)
     last = np.append(
         np.maximum(_before(own.score, begins[blocks[1:]]), _before(rest.score, position[blocks[1:]])),
         max(own.score[-1], rest.score[-1]),
@@ -94,7 +103,7 @@ def pooled_blocks(sample: BinarySample, padding: float = 0.0) -> tuple[Array, Ar
     return start[blocks], last, np.add.reduceat(positive, blocks), np.add.reduceat(negative, blocks)
 
 
-def _before(score: Array, position: Array) -> Array:
+def _before(score: Array, position: NDArray[np.intp]) -> Array:
     """The score before each position; -∞ before the first."""
     return np.where(position > 0, score[np.maximum(position - 1, 0)], -np.inf)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral
 
 import numpy as np
 from scipy import linalg
@@ -13,6 +12,7 @@ from properly.calibration.base import BinaryCalibrator
 from properly.calibration.inputs import BinarySample
 from properly.calibration.logistic import LogOdds, fit_log_odds
 from properly.calibration.standard import Standard
+from properly.options import checked_count
 from properly.probabilities import Array
 
 _STRENGTHS = 10.0 ** np.arange(-3.0, 4.0)
@@ -109,11 +109,10 @@ class SplineCalibration(BinaryCalibrator):
         self.input = input
 
     def _fit_map(self, sample: BinarySample) -> SplineMap:
-        if not (isinstance(self.n_knots, Integral) and self.n_knots >= 3):
-            raise ValueError(f"n_knots must be a whole number of at least 3, got {self.n_knots!r}.")
+        n_knots = checked_count(self.n_knots, "n_knots", 3)
         standard = Standard.of(sample.score, sample.weight)
         z = standard(sample.score)
-        knots = _balanced_quantiles(z, sample, int(self.n_knots))
+        knots = _balanced_quantiles(z, sample, n_knots)
         basis = _smooth_basis(knots)
         features = _features(z, knots, basis)
         penalised = np.arange(features.shape[1]) > 0

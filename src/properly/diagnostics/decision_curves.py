@@ -15,6 +15,8 @@ from properly.diagnostics.murphy import shares_below
 from properly.metrics import ThresholdChoice, best_threshold, cost_matrix, cost_threshold, net_benefit
 from properly.probabilities import Array
 
+_THRESHOLD, _ALL = "threshold", "treat all"  # columns
+
 
 @dataclass(frozen=True)
 class DecisionCurve:
@@ -38,7 +40,7 @@ class DecisionCurve:
     def frame(self) -> Any:
         """A pandas DataFrame, one row a threshold, one column a forecaster."""
         benefits = dict(zip(self.names, self.benefits, strict=True))
-        return as_frame({"threshold": self.thresholds, **benefits, "treat all": self.treat_all})
+        return as_frame({_THRESHOLD: self.thresholds, **benefits, _ALL: self.treat_all})
 
     def plot(self, ax: Any = None, *, scale: str = "probability") -> Any:
         """Draw the net benefit at every threshold, one line a forecaster.
@@ -78,7 +80,7 @@ class CostCurve:
 
     def frame(self) -> Any:
         """A pandas DataFrame, one row a threshold, one column a forecaster."""
-        return as_frame({"threshold": self.thresholds, **dict(zip(self.names, self.costs, strict=True))})
+        return as_frame({_THRESHOLD: self.thresholds, **dict(zip(self.names, self.costs, strict=True))})
 
     def plot(self, ax: Any = None, *, scale: str = "probability") -> Any:
         """Draw the cost at every threshold, one line a forecaster, with a mark at the cheapest.
@@ -127,7 +129,7 @@ def decision_curve(
     >>> curve.treat_all
     array([0.375, 0.   ])
     """
-    forecasts = read_named(y, p, sample_weight, classes)
+    forecasts = read_named(y, p, sample_weight, classes, (_THRESHOLD, _ALL))
     at = read_thresholds(thresholds, next(iter(forecasts.values())).total)
     if thresholds is None:
         at = at[at < 1.0]
@@ -168,7 +170,7 @@ def cost_curve(
     """
     cost_threshold(costs)  # refuses what contradicts itself
     matrix = cost_matrix(costs)
-    forecasts = read_named(y, p, sample_weight, classes)
+    forecasts = read_named(y, p, sample_weight, classes, (_THRESHOLD,))
     first = next(iter(forecasts.values()))
     at = read_thresholds(thresholds, first.total)
     share = first.class_weight / first.total

@@ -13,6 +13,7 @@ from properly.diagnostics.frames import as_frame
 from properly.diagnostics.inputs import check_confidence
 from properly.diagnostics.intervals import jeffreys_interval
 from properly.diagnostics.multiclass_reliability import most_probable
+from properly.diagnostics.names import numbered
 from properly.losses import Loss, get_loss
 from properly.metrics import score_decomposition
 from properly.metrics.inputs import Forecast, read_forecast, read_weight
@@ -97,7 +98,8 @@ def by_group(
     p : array of shape (n,), (n, 2) or (n, K)
         For K > 2 classes the question is whether the most probable class is the true one, as often as it says.
     group : array of shape (n,)
-        Any labels; missing values (None, nan) are a group of their own.
+        Any labels; missing values (None, nan) are a group of their own. Different labels that read the same, such as
+        1 and "1", get a number.
     loss : loss or its key, default "log"
     sample_weight : array of shape (n,), optional
         A weight counts as that many rows.
@@ -126,6 +128,8 @@ def by_group(
 def _read_groups(group: ArrayLike, n_rows: int, sample_weight: ArrayLike | None) -> NDArray[Any]:
     """The group of each row that has a weight."""
     labels = np.asarray(group)
+    if labels.dtype.kind in "US" and isinstance(group, list | tuple):
+        labels = np.array(group, dtype=object)  # NumPy would make the text "nan" of a missing value among texts
     if labels.shape != (n_rows,):
         raise ValueError(f"group must be a label for each row of y, of shape ({n_rows},), got {labels.shape}.")
     weight = read_weight(sample_weight, n_rows)
@@ -161,8 +165,8 @@ def _coded(labels: NDArray[Any]) -> tuple[tuple[str, ...], NDArray[np.intp]]:
     except TypeError:  # labels of several kinds
         known.sort(key=str)
     position = dict.fromkeys(distinct, len(known)) | {each: k for k, each in enumerate(known)}
-    names = [str(each) for each in known] + [MISSING] * (len(known) < len(distinct))
-    return tuple(names), np.fromiter(map(position.__getitem__, values), dtype=np.intp, count=len(values))
+    names = numbered([str(each) for each in known] + [MISSING] * (len(known) < len(distinct)))
+    return names, np.fromiter(map(position.__getitem__, values), dtype=np.intp, count=len(values))
 
 
 def _is_missing(label: Any) -> bool:

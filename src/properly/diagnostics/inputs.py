@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from numbers import Integral, Real
+from collections.abc import Iterable, Mapping
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special as sc
 
 from properly.calibration.inputs import BinarySample, ScoreReader, checked_labels, checked_sample, checked_values
+from properly.diagnostics.names import checked_names
 from properly.metrics.inputs import Forecast, read_binary
 from properly.probabilities import Array, as_float
 
@@ -24,16 +25,20 @@ def read_named(
     p: ArrayLike | Mapping[str, ArrayLike],
     sample_weight: ArrayLike | None,
     classes: ArrayLike | None,
+    reserved: Iterable[str] = (),
 ) -> dict[str, Forecast]:
-    """One forecaster, called "forecast", or several by name, of the same rows of two classes."""
+    """One forecaster, called "forecast", or several by name, of the same rows of two classes.
+
+    `reserved` names are those of other columns.
+    """
     if not isinstance(p, Mapping):
         return {"forecast": read_binary(y, p, sample_weight, classes)}
     if not p:
         raise ValueError("p is an empty mapping; it needs a name and probabilities for at least one forecaster.")
     forecasts = {}
-    for name, each in p.items():
+    for name, each in zip(checked_names(p, reserved), p.values(), strict=True):
         try:
-            forecasts[str(name)] = read_binary(y, each, sample_weight, classes)
+            forecasts[name] = read_binary(y, each, sample_weight, classes)
         except ValueError as error:
             raise ValueError(f"forecaster {name!r}: {error}") from error
     return forecasts
@@ -62,17 +67,6 @@ def read_thresholds(thresholds: ArrayLike | None, total: float) -> Array:
     if len(values) == 0 or not (values[0] >= 0.0 and values[-1] <= 1.0):
         raise ValueError(f"thresholds must be numbers in [0, 1], got {thresholds!r}.")
     return values
-
-
-def check_count(value: object, name: str, least: int) -> None:
-    """Refuse what is not a whole number of at least `least`.
-
-    >>> check_count(1.5, "n_resamples", 2)
-    Traceback (most recent call last):
-    ValueError: n_resamples must be a whole number of at least 2, got 1.5.
-    """
-    if not (isinstance(value, Integral) and int(value) >= least):
-        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}.")
 
 
 def check_confidence(value: object) -> None:

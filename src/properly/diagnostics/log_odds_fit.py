@@ -7,18 +7,21 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import special as sc
 
 from properly.calibration.base import Calibrator
 from properly.calibration.inputs import BinarySample
 from properly.calibration.methods import calibrator_of
 from properly.diagnostics.frames import as_frame
-from properly.diagnostics.inputs import check_confidence, check_count, read_scores
+from properly.diagnostics.inputs import check_confidence, read_scores
 from properly.diagnostics.intervals import jeffreys_interval
+from properly.diagnostics.names import checked_names, numbered
+from properly.options import checked_count
 from properly.probabilities import Array
 
 _GRID = 1001
+_COLUMNS = ("score", "weight", "positive", "log_odds", "low", "high")
 
 
 @dataclass(frozen=True)
@@ -55,9 +58,8 @@ class LogOddsFit:
 
     def frame(self) -> Any:
         """A pandas DataFrame, one row a bin, the calibrators in the last columns."""
-        names = ("score", "weight", "positive", "log_odds", "low", "high")
         fitted = dict(zip(self.names, self.fitted, strict=True))
-        return as_frame({name: getattr(self, name) for name in names} | fitted)
+        return as_frame({name: getattr(self, name) for name in _COLUMNS} | fitted)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw counted log-odds as points with intervals, calibrators as lines. A triangle says: at least, at most."""
@@ -91,8 +93,9 @@ def log_odds_fit(
     scores : array of shape (n,)
         Log-odds, margins or other real numbers.
     calibrators : names or calibrators, or a mapping from names to them
-        A name, or a calibrator that is not fitted yet, is fitted to these rows; a fitted one is shown as it is, which
-        is the honest way: fit on some rows, look at others.
+        A name, or a calibrator that is not fitted yet, is fitted to these rows; a fitted one, which must know the same
+        classes, is shown as it is, which is the honest way: fit on some rows, look at others. In a list equal names are
+        numbered.
     n_bins : int, default 25
         Bins have equal shares of rows, averaged over the classes, so that a rare class is not in one bin. Equal scores
         stay together, which may make for fewer bins.
@@ -114,11 +117,11 @@ def log_odds_fit(
     >>> np.mean((fit.low <= fit.fitted[0]) & (fit.fitted[0] <= fit.high))
     np.float64(0.92)
     """
-    check_count(n_bins, "n_bins", 1)
+    checked_count(n_bins, "n_bins", 1)
     check_confidence(confidence)
     classes, sample = read_scores(y, scores, sample_weight)
     chosen = _named(calibrators)
-    fitted = {name: _fitted(each, classes[sample.positive.view(np.int8)], sample) for name, each in chosen.items()}
+    fitted = {name: _fitted(name, each, classes, sample) for name, each in chosen.items()}
     score, weight, positive = _binned(sample, n_bins)
     negative = weight - positive
     low, high = sc.logit(jeffreys_interval(positive, negative, confidence))
@@ -141,15 +144,20 @@ def log_odds_fit(
 
 def _named(calibrators: Iterable[str | Calibrator] | Mapping[str, str | Calibrator]) -> dict[str, str | Calibrator]:
     if isinstance(calibrators, Mapping):
-        return {str(name): each for name, each in calibrators.items()}
-    listed = [calibrators] if isinstance(calibrators, str | Calibrator) else calibrators
-    return {each if isinstance(each, str) else repr(each): each for each in listed}
+        return dict(zip(checked_names(calibrators, _COLUMNS), calibrators.values(), strict=True))
+    listed = [calibrators] if isinstance(calibrators, str | Calibrator) else list(calibrators)
+    return dict(zip(numbered(each if isinstance(each, str) else repr(each) for each in listed), listed, strict=True))
 
 
-def _fitted(calibrator: str | Calibrator, y: ArrayLike, sample: BinarySample) -> Calibrator:
+def _fitted(name: str, calibrator: str | Calibrator, classes: NDArray[Any], sample: BinarySample) -> Calibrator:
     if isinstance(calibrator, Calibrator) and hasattr(calibrator, "classes_"):
+        if not np.array_equal(calibrator.classes_, classes):
+            raise ValueError(
+                f"calibrator {name!r} was fitted to the classes {calibrator.classes_.tolist()}, but y holds "
+                f"{classes.tolist()}; both must be the same."
+            )
         return calibrator
-    return calibrator_of(calibrator).fit(sample.score, y, sample.weight)
+    return calibrator_of(calibrator).fit(sample.score, classes[sample.positive.view(np.int8)], sample.weight)
 
 
 def _log_odds(calibrator: Calibrator, score: Array) -> Array:

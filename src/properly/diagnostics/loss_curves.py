@@ -10,10 +10,12 @@ import numpy as np
 from scipy import special as sc
 
 from properly.diagnostics.frames import as_frame
+from properly.diagnostics.names import checked_names, numbered
 from properly.losses import CostWeightedLoss, Loss, get_loss
 from properly.probabilities import Array
 
 _POINTS = 400
+_FARTHEST = 16.0  # log-odds: a ten-millionth
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ def loss_curves(losses: Iterable[str | Loss] | Mapping[str, str | Loss] = ("log"
     Parameters
     ----------
     losses : losses or their keys, or a mapping from names to them
-        Names are keys, or what the loss prints as, unless given.
+        Names are keys, or what the loss prints as, numbered where equal, unless given.
 
     References
     ----------
@@ -86,15 +88,16 @@ def loss_curves(losses: Iterable[str | Loss] | Mapping[str, str | Loss] = ("log"
     if isinstance(losses, str | Loss):
         losses = [losses]
     if isinstance(losses, Mapping):
-        chosen = {str(name): get_loss(loss) for name, loss in losses.items()}
+        names, each = checked_names(losses), [get_loss(loss) for loss in losses.values()]
     else:
-        chosen = {loss if isinstance(loss, str) else repr(loss): get_loss(loss) for loss in losses}
-    if not chosen:
+        listed = list(losses)
+        names = numbered(loss if isinstance(loss, str) else repr(loss) for loss in listed)
+        each = [get_loss(loss) for loss in listed]
+    if not each:
         raise ValueError("losses is empty; name at least one, such as 'log'.")
-    p = np.union1d(np.arange(1, _POINTS) / _POINTS, sc.expit(np.linspace(-10.0, 10.0, _POINTS)))
-    each = list(chosen.values())
+    p = np.union1d(np.arange(1, _POINTS) / _POINTS, sc.expit(np.linspace(-_FARTHEST, _FARTHEST, _POINTS)))
     return LossCurves(
-        tuple(chosen),
+        names,
         p,
         np.stack([np.full_like(p, np.nan) if isinstance(loss, CostWeightedLoss) else loss.weight(p) for loss in each]),
         np.stack([loss.entropy(p) for loss in each]),

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from properly.diagnostics.frames import as_frame
-from properly.diagnostics.inputs import check_confidence, check_count
+from properly.diagnostics.inputs import check_confidence
 from properly.diagnostics.reliability import Reliability, reliability_of
 from properly.metrics.inputs import Forecast, read_forecast
+from properly.options import checked_count
 from properly.probabilities import Array
 
 _COLUMNS = ("forecast", "weight", "positive", "recalibrated", "low", "high")
@@ -94,8 +95,8 @@ def multiclass_reliability(
     >>> result.by_class[1].recalibrated
     array([0., 0., 1., 1.])
     """
-    check_count(n_resamples, "n_resamples", 2)
-    check_count(max_points, "max_points", 2)
+    checked_count(n_resamples, "n_resamples", 2)
+    checked_count(max_points, "max_points", 2)
     check_confidence(confidence)
     forecast = read_forecast(y, p, sample_weight, classes)
     if forecast.binary:

@@ -16,6 +16,8 @@ from properly.metrics import cost_weighted_error
 from properly.metrics.inputs import Forecast
 from properly.probabilities import Array
 
+_THRESHOLD, _BASE = "threshold", "base rate"  # columns
+
 
 @dataclass(frozen=True)
 class Murphy:
@@ -39,7 +41,7 @@ class Murphy:
     def frame(self) -> Any:
         """A pandas DataFrame, one row a threshold, one column a forecaster."""
         errors = dict(zip(self.names, self.errors, strict=True))
-        return as_frame({"threshold": self.thresholds, **errors, "base rate": self.base})
+        return as_frame({_THRESHOLD: self.thresholds, **errors, _BASE: self.base})
 
     def plot(self, ax: Any = None, *, scale: str = "probability") -> Any:
         """Draw the error at every threshold, one line a forecaster.
@@ -75,7 +77,7 @@ class MurphyDifference:
         """A pandas DataFrame, one row a threshold."""
         return as_frame(
             {
-                "threshold": self.thresholds,
+                _THRESHOLD: self.thresholds,
                 "difference": self.difference,
                 "low": self.low,
                 "high": self.high,
@@ -129,7 +131,7 @@ def murphy(
     >>> result.base
     array([0.15, 0.25, 0.1 ])
     """
-    forecasts = read_named(y, p, sample_weight, classes)
+    forecasts = read_named(y, p, sample_weight, classes, (_THRESHOLD, _BASE))
     first = next(iter(forecasts.values()))
     at = read_thresholds(thresholds, first.total)
     negative, positive = first.class_weight / first.total

@@ -10,9 +10,10 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from properly.diagnostics.frames import as_frame
-from properly.diagnostics.inputs import check_confidence, check_count
+from properly.diagnostics.inputs import check_confidence
 from properly.diagnostics.tally import Tally, isotonic_rates, tally
 from properly.metrics.inputs import Forecast, read_binary
+from properly.options import checked_count
 from properly.probabilities import Array
 
 _MOST_DRAWS = 2**31 - 1  # of one binomial number
@@ -108,7 +109,8 @@ def reliability(
         Of the band, at each forecast alone.
     random_state : int, RandomState or None, default 0
     max_points : int, default 100_000
-        Where there are more distinct forecasts, neighbours are taken together; the curve stays exact.
+        Where there are more distinct forecasts, neighbours are taken together. The curve stays exact if the isotonic
+        regression has at most half as many blocks, as it has with the default; else it is that of the groups.
 
     References
     ----------
@@ -123,8 +125,8 @@ def reliability(
     >>> result.recalibrated
     array([0. , 0.5, 0.5, 0.5, 1. ])
     """
-    check_count(n_resamples, "n_resamples", 2)
-    check_count(max_points, "max_points", 2)
+    checked_count(n_resamples, "n_resamples", 2)
+    checked_count(max_points, "max_points", 2)
     check_confidence(confidence)
     forecast = read_binary(y, p, sample_weight, classes)
     return reliability_of(forecast, n_resamples, confidence, random_state, max_points)

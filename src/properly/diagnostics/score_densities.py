@@ -13,8 +13,9 @@ from properly.calibration.density_calibration import DensityCalibration
 from properly.calibration.inputs import BinarySample
 from properly.calibration.methods import METHODS
 from properly.diagnostics.frames import as_frame
-from properly.diagnostics.inputs import check_count, read_scores
-from properly.options import choose
+from properly.diagnostics.inputs import read_scores
+from properly.diagnostics.names import numbered
+from properly.options import checked_count, choose
 from properly.probabilities import Array
 
 DENSITIES = {key: kind for key, kind in METHODS.items() if issubclass(kind, DensityCalibration)}
@@ -112,7 +113,7 @@ def score_densities(
     array([[-1.69, -1.77],
            [-1.73, -1.82]])
     """
-    check_count(n_bins, "n_bins", 1)
+    checked_count(n_bins, "n_bins", 1)
     methods = (methods,) if isinstance(methods, str) else tuple(methods)
     kinds = [choose(method, DENSITIES, "method") for method in methods]
     classes, sample = read_scores(y, scores, sample_weight)
@@ -132,7 +133,7 @@ def score_densities(
         edges,
         np.array(observed),
         grid,
-        methods,
+        numbered(methods),
         np.array(fitted).reshape(*shape, _GRID),
         np.array(likelihood).reshape(shape),
     )

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import isotonic_regression
 
+from properly.calibration.isotonic import isotonic_blocks
 from properly.metrics.inputs import Forecast
 from properly.metrics.ordering import cuts_of
 from properly.probabilities import Array
@@ -36,11 +36,13 @@ def tally(forecast: Forecast, max_points: int) -> Tally:
 
 def isotonic_rates(positive: Array, weight: Array) -> Array:
     """The non-decreasing shares of positives closest to the observed ones: those of pooled adjacent violators."""
-    return np.asarray(isotonic_regression(positive / weight, weights=weight).x)
+    blocks = isotonic_blocks(positive, weight)
+    rates = np.maximum.accumulate(np.add.reduceat(positive, blocks) / np.add.reduceat(weight, blocks))
+    return np.repeat(rates, np.diff(blocks, append=len(weight)))
 
 
 def _group_starts(exact: Tally, max_points: int) -> NDArray[np.intp]:
-    blocks = isotonic_regression(exact.positive / exact.weight, weights=exact.weight).blocks[:-1]
+    blocks = isotonic_blocks(exact.positive, exact.weight)
     if 2 * len(blocks) > max_points:
         blocks = blocks[:1]
     n_equal = max_points - len(blocks)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -18,6 +18,7 @@ from properly.kernels import LinearModel
 from properly.linear.starts import at_class_proportions, convex_start, fitted_to_sample, where_finite
 from properly.losses.composite import Composite
 from properly.losses.multiclass import SoftmaxComposite
+from properly.options import checked_count
 from properly.probabilities import Array
 from properly.solvers import Problem, Solution, Status, minimise
 
@@ -68,15 +69,29 @@ def _first_row(engine: Engine) -> Array:
 
 
 def weight_by_class(engine: Engine, classes: NDArray[Any]) -> Array:
-    """The summed weight of every class, of which there must be two or more, none of them empty."""
+    """The summed weight of every class, checked."""
+    with np.errstate(over="ignore"):
+        return checked_class_weights(engine.reduce(kernels.classes, len(classes)).weight, classes)
+
+
+def checked_class_weights(weight: Array, classes: NDArray[Any]) -> Array:
+    """The summed weights of classes, of which there must be two or more, none empty, with a finite sum of all."""
     if len(classes) < 2:
         raise ValueError(f"y holds one class only, {classes.tolist()[0]!r}; at least 2 classes are needed.")
-    weight = engine.reduce(kernels.classes, len(classes)).weight
-    if not weight.sum() > 0.0:
+    with np.errstate(over="ignore"):
+        total = weight.sum()
+    if not np.isfinite(total):
+        raise ValueError("sample_weight must have a finite sum; divide the weights by a large number.")
+    if not total > 0.0:
         raise ValueError("sample_weight is zero for every row; at least one must be positive.")
-    if np.any(weight == 0.0):
-        empty = classes[weight == 0.0].tolist()[0]
-        raise ValueError(f"every row of class {empty!r} has weight 0; drop these rows or weight them.")
+    for label, own in zip(classes.tolist(), weight.tolist(), strict=True):
+        if own == 0.0:
+            raise ValueError(f"every row of class {label!r} has weight 0; drop these rows or weight them.")
+        if own / total < np.finfo(np.float64).tiny:
+            raise ValueError(
+                f"the rows of class {label!r} have a weight of {own:.3g} in all, too little to count beside "
+                f"{total:.3g}; make the weights less unequal."
+            )
     return weight
 
 
@@ -111,8 +126,7 @@ def check_limits(tol: float, max_iter: int, fit_intercept: bool) -> None:
         raise ValueError(f"fit_intercept must be True or False, got {fit_intercept!r}.")
     if not (isinstance(tol, Real) and 0.0 < tol < np.inf):
         raise ValueError(f"tol must be positive and finite, got {tol!r}.")
-    if not (isinstance(max_iter, Integral) and max_iter >= 1):
-        raise ValueError(f"max_iter must be a whole number of at least 1, got {max_iter!r}.")
+    checked_count(max_iter, "max_iter", 1)
 
 
 class Fit(NamedTuple):

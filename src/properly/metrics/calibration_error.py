@@ -12,7 +12,7 @@ from scipy import special as sc
 
 from properly.metrics.inputs import Forecast, read_binary, read_forecast
 from properly.metrics.ordering import cuts_of
-from properly.options import choose
+from properly.options import checked_count, choose
 from properly.probabilities import Array
 
 _ROUNDING = 1e-12  # of sums of weights
@@ -182,7 +182,7 @@ class _Measure(NamedTuple):
     @classmethod
     def of(cls, n_bins: int, strategy: str, norm: int, debiased: bool) -> _Measure:
         binning = choose(strategy, _STRATEGIES, "strategy")
-        if norm not in _NORMS:
+        if isinstance(norm, bool) or not isinstance(norm, Integral) or norm not in _NORMS:
             raise ValueError(f"norm must be 1 or 2, got {norm!r}.")
         return cls(_checked_bins(n_bins), binning, _NORMS[norm][bool(debiased)])
 
@@ -239,9 +239,7 @@ _NORMS: dict[int, tuple[Callable[[_Bins], float], Callable[[_Bins], float]]] = {
 
 
 def _checked_bins(n_bins: int) -> int:
-    if not isinstance(n_bins, Integral) or isinstance(n_bins, bool) or n_bins < 1:
-        raise ValueError(f"n_bins must be a whole number above 0, got {n_bins!r}.")
-    return int(n_bins)
+    return checked_count(n_bins, "n_bins", 1)
 
 
 def _positive_weight(forecast: Forecast) -> Array:

@@ -12,7 +12,9 @@ from properly.metrics.ordering import Cuts, cuts_of
 from properly.probabilities import Array, as_float
 
 _BLOCK = 1 << 16
-_ROUNDING = 1e-13  # relative difference up to which two expected costs are equal
+_ROUNDING = 1e-13  # of the sums that make expected costs, relative to sums of sizes: up to there costs are equal
+_NEARLY = 1e-6
+_HUGE = np.finfo(np.float64).max / 8.0
 
 
 def parse_costs(text: str) -> tuple[float, float]:
@@ -72,8 +74,7 @@ def cost_threshold(costs: ArrayLike) -> float:
     matrix = cost_matrix(costs)
     if matrix.shape != (2, 2):
         raise ValueError(f"a threshold needs the costs of two classes, a pair or a 2 x 2 matrix; got {matrix.shape}.")
-    unit = matrix / max(np.abs(matrix).max(), np.finfo(np.float64).tiny)  # only ratios matter, and these add up safely
-    false_positive, false_negative = unit[0, 1] - unit[0, 0], unit[1, 0] - unit[1, 1]
+    false_positive, false_negative = _costs_of_errors(matrix)
     if false_positive < 0.0 or false_negative < 0.0 or false_positive + false_negative == 0.0:
         raise ValueError(
             "costs contradict themselves: an error must not cost less than the right decision, and one of the two "
@@ -91,9 +92,8 @@ def decide(
 ) -> NDArray[Any]:
     """The decision of least expected cost, Σ_true p[true] cost[true, decision], for every row.
 
-    With two classes and costs of errors alone that is the positive class where p >= c, with
-    c = false positive cost / (false positive cost + false negative cost). Costs are given here, when decisions are
-    made: a model that gives probabilities need not be trained again when they change.
+    With two classes that is the positive class where p >= `cost_threshold(costs)`. Costs are given here, when decisions
+    are made: a model that gives probabilities need not be trained again when they change.
 
     Parameters
     ----------
@@ -111,8 +111,8 @@ def decide(
     -------
     array of shape (n,)
         Positions, with -1 for rejected rows; or labels, with None for rejected rows (an array of objects, then).
-        Of decisions that cost the same, but for rounding, the last one is taken: p = c is positive. Rejecting comes
-        after them.
+        Of decisions that cost the same, but for rounding (with two classes: exactly), the last one is taken: p = c is
+        positive. Rejecting comes after them.
 
     References
     ----------
@@ -146,17 +146,48 @@ def decide(
         block = values[rows]
         if block.ndim == 1:
             block = np.stack([1.0 - block if complement is None else complement[rows], block], axis=1)
-        expected = block @ matrix if matrix.ndim == 2 else np.einsum("ij,ijk->ik", block, matrix[rows])
-        decisions[rows] = _cheapest(expected, None if limit is None else limit[rows])
+        own = matrix if matrix.ndim == 2 else matrix[rows]
+        expected, allowance = _expected_costs(block, own), _ROUNDING * _expected_costs(block, np.abs(own)).max(axis=1)
+        decisions[rows] = (
+            _is_positive(block, own, complement is not None)
+            if n_classes == 2
+            else _last_of_cheapest(expected, allowance)
+        )
+        if limit is not None:
+            decisions[rows][expected.min(axis=1) - allowance > limit[rows]] = -1
     return decisions if classes is None else _labels(decisions, classes, n_classes, limit is not None)
 
 
-def _cheapest(expected: Array, limit: Array | None) -> NDArray[np.intp]:
-    """The last of the columns with the least expected cost; -1 where even that is above the limit."""
-    least = expected.min(axis=1)
-    ceiling = least + _ROUNDING * np.abs(least)
-    last = expected.shape[1] - 1 - np.argmax(expected[:, ::-1] <= ceiling[:, None], axis=1)
-    return last if limit is None else np.where(least - _ROUNDING * np.abs(least) > limit, -1, last)
+def _expected_costs(p: Array, matrix: Array) -> Array:
+    return p @ matrix if matrix.ndim == 2 else np.einsum("ij,ijk->ik", p, matrix)
+
+
+def _last_of_cheapest(expected: Array, allowance: Array) -> NDArray[np.intp]:
+    """The last of the columns with the least expected cost, where benefits and costs may cancel but for rounding."""
+    ceiling = expected.min(axis=1) + allowance
+    return expected.shape[1] - 1 - np.argmax(expected[:, ::-1] <= ceiling[:, None], axis=1)
+
+
+def _costs_of_errors(matrix: Array) -> tuple[Any, Any]:
+    """What a false positive and a false negative cost more than the right decision, for all rows or for each."""
+    if np.abs(matrix).max() > _HUGE:
+        matrix = matrix * 0.125  # only ratios matter, and these add up safely
+    return matrix[..., 0, 1] - matrix[..., 0, 0], matrix[..., 1, 0] - matrix[..., 1, 1]
+
+
+def _is_positive(block: Array, matrix: Array, own_digits: bool) -> NDArray[np.bool_]:
+    """p >= c. Where p is 1 but for a millionth, the column of 1 - p decides, if it was given, with digits of its own.
+
+    Costs may contradict themselves: if an error pays, the larger p may be the reason not to call a row positive.
+    """
+    q, p = block.T
+    false_positive, false_negative = _costs_of_errors(matrix)
+    total = false_positive + false_negative
+    sign, unit = np.where(total < 0.0, -1.0, 1.0), np.where(total == 0.0, 1.0, total)
+    by_p = sign * p >= sign * (false_positive / unit)
+    by_q = sign * q <= sign * (false_negative / unit)
+    decided = np.where((p > 1.0 - _NEARLY) & own_digits, by_q, by_p)
+    return np.where(total == 0.0, false_positive <= 0.0, decided)
 
 
 def _reject_costs(reject_cost: ArrayLike | None, n_rows: int) -> Array | None:
@@ -235,14 +266,14 @@ def best_threshold(
     negative, positive = forecast.class_weight
     total = forecast.total
 
-    def cost(cut: Any) -> Any:
+    def cost(cut: Any, each: Array = matrix) -> Any:
         counts = ((negative - false[cut], false[cut]), (missed[cut], positive - missed[cut]))
-        return sum(matrix[i, j] * (counts[i][j] / total) for i in (0, 1) for j in (0, 1))
+        return sum(each[i, j] * (counts[i][j] / total) for i in (0, 1) for j in (0, 1))
 
-    costs_of_cuts = cost(slice(None))
-    least = costs_of_cuts.min()
-    cheapest = np.flatnonzero(costs_of_cuts <= least + _ROUNDING * np.abs(least))
-    at_theory = int(np.searchsorted(cuts.values, theory))  # as p >= theory decides
+    costs_of_cuts, sizes = cost(slice(None)), cost(slice(None), np.abs(matrix))
+    lowest = costs_of_cuts.argmin()
+    cheapest = np.flatnonzero(costs_of_cuts <= costs_of_cuts[lowest] + _ROUNDING * np.maximum(sizes, sizes[lowest]))
+    at_theory = int(np.searchsorted(cuts.values, theory))  # as p >= theory decides, and `decide`
     low, high = _interval(cuts, cheapest)
     distance = np.where(cheapest == at_theory, -1.0, np.maximum(low - theory, theory - high))
     chosen = int(np.argmin(distance))

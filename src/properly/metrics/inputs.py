@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,10 @@ from sklearn.utils.validation import check_array, column_or_1d
 
 from properly.calibration.inputs import BinarySample, distinct_labels
 from properly.engines.select import checked_weight
-from properly.probabilities import Array, Probabilities, as_float, log_of_complement
+from properly.probabilities import Array, Probabilities, as_float, as_probabilities, log_of_complement
 
 _ROW_SUM_TOLERANCE = 1e-3  # probabilities printed with three digits are welcome, logits are not
+_ROUNDING = 1e-12
 _BLOCK = 1 << 16  # rows looked at together: what a loss needs besides then stays in the cache
 
 
@@ -42,21 +44,27 @@ class Forecast:
 
     @property
     def total(self) -> float:
-        """The weight of all rows: their number if none was given."""
-        return float(len(self.codes)) if self.weight is None else float(self.weight.sum())
+        """The weight of all rows: their number if none was given. No class has more, not even by rounding."""
+        return float(self.class_weight.sum())
 
-    @property
+    @cached_property
     def class_weight(self) -> Array:
         """The weight of the rows of every class."""
         return np.bincount(self.codes, self.weight, 2 if self.binary else self.p.shape[1]).astype(np.float64)
 
     def at(self, rows: slice) -> Probabilities:
-        """p, q and their logarithms of some rows (two classes)."""
+        """p, q and their logarithms of some rows (two classes).
+
+        Columns that add up to 1 complete each other's last digits; of others each has its own logarithm.
+        """
         p = self.p[rows]
-        q = 1.0 - p if self.complement is None else self.complement[rows]
+        if self.complement is None:
+            return as_probabilities(p)
+        q = self.complement[rows]
+        exact = np.abs(p + q - 1.0) <= _ROUNDING
         with np.errstate(divide="ignore"):
-            log_q = np.log1p(-p) if self.complement is None else log_of_complement(q, p)
-        return Probabilities(p, q, log_of_complement(p, q), log_q)
+            log_p, log_q = (np.where(exact, log_of_complement(a, b), np.log(a)) for a, b in ((p, q), (q, p)))
+        return Probabilities(p, q, log_p, log_q)
 
     def blocks(self) -> Iterator[slice]:
         return (slice(start, start + _BLOCK) for start in range(0, len(self.codes), _BLOCK))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +11,7 @@ from scipy import special as sc
 from sklearn.utils import check_random_state
 
 from properly.metrics.inputs import read_weight
-from properly.options import check_finite
+from properly.options import check_finite, checked_count
 from properly.probabilities import Array, as_float
 
 _MOST_UNITS = 10_000  # more rows are thrown together at random into this many, and these are resampled
@@ -104,8 +103,7 @@ def paired_bootstrap(
     """
     a, b, weight = _losses(losses_a, losses_b, sample_weight)
     level = checked_confidence(confidence)
-    if not isinstance(n_resamples, Integral) or n_resamples < 1:
-        raise ValueError(f"n_resamples must be a whole number above 0, got {n_resamples!r}.")
+    n_resamples = checked_count(n_resamples, "n_resamples", 1)
     with np.errstate(invalid="ignore"):
         difference = np.where(a == b, 0.0, a - b)
     if not np.isfinite(difference).all():
@@ -117,9 +115,9 @@ def paired_bootstrap(
     generator = check_random_state(random_state)
     sums, masses = _units(difference, weight, generator)
     centre = float(sums.sum() / masses.sum())
-    resampled = np.concatenate(list(_resampled_means(sums, masses, int(n_resamples), generator)))
+    resampled = np.concatenate(list(_resampled_means(sums, masses, n_resamples, generator)))
     low, high = np.quantile(resampled, [0.5 - 0.5 * level, 0.5 + 0.5 * level])
-    beyond = min(np.count_nonzero(resampled <= 0.0), np.count_nonzero(resampled >= 0.0))
+    beyond = int(min(np.count_nonzero(resampled <= 0.0), np.count_nonzero(resampled >= 0.0)))
     p_value = min(1.0, 2.0 * (1 + beyond) / (1 + len(resampled)))
     return PairedDifference(centre, float(low), float(high), p_value, float(resampled.std()))
 

@@ -14,7 +14,7 @@ from properly.metrics.ordering import Cuts, cuts_of, ordered_cuts
 from properly.metrics.paired import PairedDifference, checked_confidence
 from properly.probabilities import Array
 
-_INSIDE = 1e-12
+_ROUNDING = 1e-15  # of shares
 
 
 class AreaUnderCurve(NamedTuple):
@@ -41,7 +41,8 @@ def auc(
     Parameters
     ----------
     y, p, sample_weight, classes
-        As for `proper_score`, of two classes, and rows of both. In the standard error a weight of 2 is the row twice.
+        As for `proper_score`, of two classes, and rows of both. In the standard error a weight of 2 is the row twice,
+        so weights that are not counts should be scaled: to a mean of 1, or less if they differ much.
     confidence : float, default 0.95
         Of the interval, which is a normal one on the scale of log-odds, and so stays within [0, 1].
 
@@ -49,7 +50,8 @@ def auc(
     -------
     AreaUnderCurve
         Where DeLong's variance says nothing (perfect ranking, or a class of one row) the interval is Newcombe's score
-        interval with the variance of Hanley & McNeil in its place, and the standard error theirs.
+        interval with the variance of Hanley & McNeil in its place, and the standard error theirs. Less than one row of
+        a class, as of weights that add up to 1, tells nothing: the interval is [0, 1], the standard error nan.
 
     References
     ----------
@@ -68,7 +70,9 @@ def auc(
     above, below = _placements(cuts)
     positives, negatives = _scatter(above, cuts.positive), _scatter(below, cuts.negative)
     area, error = positives.mean, _standard_error(positives, negatives)
-    if error == 0.0 or not 0.0 < area < 1.0 or min(n_positive, n_negative) <= 1.0:
+    if min(n_positive, n_negative) < 1.0:
+        return AreaUnderCurve(area, np.nan, 0.0, 1.0)
+    if error == 0.0 or not 0.0 < area < 1.0 or min(n_positive, n_negative) == 1.0:
         return _by_newcombe(area, n_positive, n_negative, z)
     centre, spread = sc.logit(area), z * error / (area * (1.0 - area))
     return AreaUnderCurve(area, error, float(sc.expit(centre - spread)), float(sc.expit(centre + spread)))
@@ -86,7 +90,9 @@ def auc_difference(
     """The difference of the areas under the ROC curve of two forecasts of the same rows, a - b (above 0: a is better).
 
     Interval and test are DeLong's: normal, with the covariance of the two areas. Forecasts that rank alike differ by 0,
-    with an interval of no width and a p-value of 1. A class of one row adds nothing to the variance.
+    with an interval of no width and a p-value of 1. Of others the variance may be unknown: if a class has one row or
+    less (as weights that add up to 1 make it), or if the difference is the same for every row, as between a perfect
+    ranking and a reversed one. Then the interval is [-1, 1], and the p-value and the standard error are nan.
 
     Parameters
     ----------
@@ -101,11 +107,16 @@ def auc_difference(
     """
     z = _normal_quantile(confidence)
     first, second = (read_binary(y, p, sample_weight, classes) for p in (p_a, p_b))
-    _checked_classes(first)
+    counts = _checked_classes(first)
     apart = _row_placements(first) - _row_placements(second)
-    sides = [_scatter(*_side(apart, first, positive)) for positive in (True, False)]
-    difference, error = sides[0].mean, _standard_error(*sides)
-    p_value = float(sc.erfc(abs(difference) / error / np.sqrt(2.0))) if error > 0.0 else float(difference == 0.0)
+    if not apart.any():
+        return PairedDifference(0.0, 0.0, 0.0, 1.0, 0.0)
+    sides = [_side(apart, first, positive) for positive in (True, False)]
+    scatters = [_scatter(*side) for side in sides]
+    difference, error = scatters[0].mean, _standard_error(*scatters)
+    if counts.min() <= 1.0 or all(np.ptp(values) <= _ROUNDING for values, _ in sides):
+        return PairedDifference(difference, -1.0, 1.0, np.nan, np.nan)
+    p_value = float(sc.erfc(abs(difference) / error / np.sqrt(2.0)))
     return PairedDifference(difference, difference - z * error, difference + z * error, p_value, error)
 
 
@@ -122,10 +133,10 @@ def _placements(cuts: Cuts) -> tuple[Array, Array]:
 
     Both have the area as their mean.
     """
-    return (
-        (np.cumsum(cuts.negative) - 0.5 * cuts.negative) / np.sum(cuts.negative),
-        1.0 - (np.cumsum(cuts.positive) - 0.5 * cuts.positive) / np.sum(cuts.positive),
+    above, below = (
+        (upto - 0.5 * own) / upto[-1] for own, upto in ((x, np.cumsum(x)) for x in (cuts.negative, cuts.positive))
     )
+    return above, 1.0 - below
 
 
 def _row_placements(forecast: Forecast) -> Array:
@@ -147,14 +158,14 @@ def _side(values: Array, forecast: Forecast, positive: bool) -> tuple[Array, Arr
 
 class _Scatter(NamedTuple):
     mean: float
-    variance_of_mean: float  # 0 for a single row, which says nothing about it
+    variance_of_mean: float  # 0 for a single row or less, which say nothing about it
 
 
 def _scatter(values: Array, weight: Array) -> _Scatter:
     n_rows = float(np.sum(weight))
     mean = float(np.sum(weight * values) / n_rows)
     squares = float(np.sum(weight * (values - mean) ** 2))
-    return _Scatter(mean, squares / (n_rows * (n_rows - 1.0)) if n_rows > 1.0 else 0.0)
+    return _Scatter(mean, squares / n_rows / (n_rows - 1.0) if n_rows > 1.0 else 0.0)
 
 
 def _standard_error(positives: _Scatter, negatives: _Scatter) -> float:
@@ -166,17 +177,24 @@ def _normal_quantile(confidence: float) -> float:
 
 
 def _by_newcombe(area: float, n_positive: float, n_negative: float, z: float) -> AreaUnderCurve:
-    """The areas A with |area - A| <= z · standard error at A."""
+    """The areas A with |area - A| <= z · standard error at A, from at least one row of either class."""
+    if area < 0.5:
+        mirrored = _by_newcombe(1.0 - area, n_positive, n_negative, z)
+        return AreaUnderCurve(area, mirrored.standard_error, 1.0 - mirrored.high, 1.0 - mirrored.low)
+    of_pairs = 1.0 / n_positive / n_negative
+    of_rows = 0.5 / n_positive + 0.5 / n_negative - of_pairs
 
-    def error(at: float) -> float:
-        half = 0.5 * (n_positive + n_negative) - 1.0
-        spread = 1.0 + half * ((1.0 - at) / (2.0 - at) + at / (1.0 + at))
-        return float(np.sqrt(at * (1.0 - at) * max(spread, 0.0) / (n_positive * n_negative)))
+    def unit_variance(at: float) -> float:
+        return of_pairs + of_rows * ((1.0 - at) / (2.0 - at) + at / (1.0 + at))
 
-    def edge(outermost: float) -> float:
-        inside = area + _INSIDE * np.sign(outermost - area)  # at an area of 0 or 1 itself there is another root
-        if abs(area - outermost) <= _INSIDE:
-            return outermost
-        return float(optimize.brentq(lambda at: abs(area - at) - z * error(at), inside, outermost))
+    def excess(at: float) -> float:
+        return (area - at) ** 2 - z**2 * at * (1.0 - at) * unit_variance(at)
 
-    return AreaUnderCurve(area, error(area), edge(0.0), edge(1.0))
+    def excess_of_perfect(at: float) -> float:  # without the factor 1 - at, which has a root of its own
+        return (1.0 - at) - z**2 * at * unit_variance(at)
+
+    error = float(np.sqrt(area * (1.0 - area) * unit_variance(area)))
+    if area == 1.0:
+        return AreaUnderCurve(area, error, float(optimize.brentq(excess_of_perfect, 0.0, 1.0)), 1.0)
+    low, high = (float(optimize.brentq(excess, *ends)) for ends in ((0.0, area), (area, 1.0)))
+    return AreaUnderCurve(area, error, low, high)

@@ -102,8 +102,9 @@ def skill_score(
     y, p, loss, sample_weight, classes
         As for `proper_score`. The loss should be 0 for a perfect forecast, as all but `GEVLoss` with ξ >= 1 are.
     reference : array like p, or one forecast for all rows (a number, or K numbers), optional
-        None means the class frequencies of y. Then the skill of log loss is McFadden's R², that of squared loss the
-        Brier skill score.
+        If p has K columns, K numbers are one forecast for all rows, also where there are K rows; otherwise n numbers
+        are the probabilities of the positive class, row by row. None means the class frequencies of y. Then the skill
+        of log loss is McFadden's R², that of squared loss the Brier skill score.
 
     Returns
     -------
@@ -124,7 +125,7 @@ def skill_score(
         yardstick = base_score(forecast, kind)
     else:
         yardstick = proper_score(
-            y, _as_rows(reference, len(np.asarray(p))), kind, sample_weight=sample_weight, classes=classes
+            y, _as_rows(reference, np.shape(p)), kind, sample_weight=sample_weight, classes=classes
         )
     if score == yardstick:
         return 0.0
@@ -132,12 +133,13 @@ def skill_score(
         return float(1.0 - np.float64(score) / yardstick)
 
 
-def _as_rows(reference: ArrayLike, n_rows: int) -> Array:
-    """Checked probabilities; a single forecast is repeated for every row."""
+def _as_rows(reference: ArrayLike, shape: tuple[int, ...]) -> Array:
+    """Checked probabilities; a single forecast is repeated for every row of p, which has this shape."""
     values = as_float(reference, "reference")
+    n_rows = shape[0]
     if values.ndim == 0:
         values = np.broadcast_to(values, n_rows)
-    elif values.ndim == 1 and len(values) != n_rows:
+    elif values.ndim == 1 and (len(values) != n_rows or shape[1:] == values.shape):
         values = np.broadcast_to(values, (n_rows, len(values)))
     read_probabilities(values, "reference")
     return values
@@ -190,5 +192,5 @@ def base_score(forecast: Forecast, loss: Loss) -> float:
     if forecast.binary:
         return float(loss.entropy(share[1], share[0]))
     if isinstance(loss, LogLoss):
-        return float(-np.sum(share[share > 0.0] * np.log(share[share > 0.0])))
+        return float(0.0 - np.sum(share[share > 0.0] * np.log(share[share > 0.0])))  # 0, not -0, for one class
     return float(np.sum(loss.entropy(share)))

@@ -17,12 +17,13 @@ from properly.calibration import (
     TemperatureScaling,
 )
 from properly.calibration.affine import AffineScaling
-from properly.calibration.inputs import _NEARLY_ONE, ProbabilityReader
+from properly.calibration.inputs import _NEARLY_ONE, LogProbabilityReader, ProbabilityReader
 from properly.calibration.multiclass import Classwise, Full
 from properly.calibration.temperature import _FARTHEST
 from properly.onnx.auto import auto_of_many, auto_of_two
 from properly.onnx.confidence import with_confidence
 from properly.onnx.graph import Value, equal, expm1, log1p, log_expit, log_softmax, logsumexp
+from properly.onnx.kinds import is_kind
 from properly.onnx.linear import Classified, two_classes
 from properly.onnx.links import logistic_pair
 from properly.onnx.maps import log_odds_of
@@ -43,6 +44,8 @@ def classify_scores(model: Calibrator, values: Value) -> Classified:
 
 def _read(model: Calibrator, values: Value) -> Value:
     reader = model.reader_
+    if isinstance(reader, LogProbabilityReader):
+        return values.minimum(0.0)
     if not isinstance(reader, ProbabilityReader):
         return values
     logarithm = values.log()
@@ -54,7 +57,7 @@ def _read(model: Calibrator, values: Value) -> Value:
 def log_scores(model: Calibrator, scores: Value) -> Value:
     """What `Calibrator._log_scores` gives: log-odds (rows, 1) of two classes, or logarithms (rows, K) for more."""
     for kind, write in _WRITERS.items():
-        if isinstance(model, kind):
+        if is_kind(model, kind):
             return write(model, scores)
     raise NotImplementedError(f"{type(model).__name__} cannot be written as ONNX.")
 
@@ -108,7 +111,7 @@ def _auto(model: AutoCalibration, scores: Value) -> Value:
 def _by_class(model: BinaryCalibrator, scores: Value) -> Value:
     if _is_binary(model):
         return log_odds_of(model.maps_[0], scores)
-    own = class_log_odds(scores, len(model.classes_), model.input == "probability")
+    own = class_log_odds(scores, len(model.classes_), model._of_probabilities)
     columns = [log_odds_of(map_, own.column(k)) for k, map_ in enumerate(model.maps_)]
     return log_expit(columns[0].beside(*columns[1:]))
 

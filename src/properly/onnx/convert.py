@@ -24,9 +24,11 @@ def to_onnx(model: Any, n_features: int | None = None) -> Any:
     Written in float64, down to the last digits of small probabilities: this library's linear models with the links
     logit, probit, cloglog, loglog, cauchit and GEV, averaged, for many classes and one versus rest; calibrators of
     every kind but `GroupwiseCalibration`; `CalibratedClassifier` and `PriorCorrectedClassifier` around these or
-    scikit-learn's linear classifiers; pipelines with `StandardScaler` and `SimpleImputer`. Operators that runtimes lack
-    in float64 (Erf, Atan, Asinh) are made of others. Other estimators of scikit-learn go through skl2onnx if it is
-    installed, and are as exact as it makes them, often to six digits.
+    scikit-learn's linear classifiers; pipelines with `StandardScaler` and `SimpleImputer`. (Of the two probabilities
+    that scikit-learn's `LogisticRegression` itself gives, one has fewer digits where it is small.) Operators that
+    runtimes lack in float64 (Erf, Atan, Asinh) are made of others. Other estimators of scikit-learn go through skl2onnx
+    if it is installed, and are as exact as it makes them, often to six digits. A subclass of another's making is
+    refused: it may do anything.
 
     Parameters
     ----------
@@ -82,7 +84,11 @@ def to_onnx(model: Any, n_features: int | None = None) -> Any:
         producer_name="properly",
     )
     proto.ir_version = IR_VERSION
-    onnx.checker.check_model(proto)
+    try:
+        onnx.checker.check_model(proto, full_check=True)
+    except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise NotImplementedError(f"the parts of this {type(model).__name__} do not fit together: {reason}") from error
     return proto
 
 

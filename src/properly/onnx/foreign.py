@@ -8,10 +8,13 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from properly.extras import require
 from properly.onnx.graph import ML_OPSET, OPSET, Value
+from properly.onnx.kinds import package_of
 from properly.onnx.linear import Classified
 
 _SINGLE = 1e-6  # rounding in float32, with some operations
+_FOR_SINGLE = frozenset({"Imputer", "Binarizer", "LinearRegressor", "SVMRegressor"})  # not in float64 in onnxruntime
 _TREES = ("sklearn.tree.", "sklearn.ensemble.")
 
 
@@ -36,10 +39,10 @@ def foreign_decision(model: Any, X: Value) -> Value:
 def _converted(model: Any, X: Value, options: dict[str, Any]) -> dict[str, Value]:
     if not hasattr(model, "fit"):
         raise NotImplementedError(f"{type(model).__name__} cannot be written as ONNX: it is no estimator.")
-    if type(model).__module__.partition(".")[0] == "properly":
+    if any(package_of(kind) == "properly" for kind in type(model).__mro__):
         raise NotImplementedError(
-            f"{type(model).__name__} cannot be written as ONNX: linear models, calibrators and classifiers calibrated "
-            "or prior-corrected around them can."
+            f"{type(model).__name__} cannot be written as ONNX: this library's linear models, calibrators and "
+            "classifiers calibrated or prior-corrected around them can, but no subclass of another's making."
         )
     try:
         import skl2onnx
@@ -48,19 +51,46 @@ def _converted(model: Any, X: Value, options: dict[str, Any]) -> dict[str, Value
         raise ImportError(
             f"{type(model).__name__} is left to skl2onnx, which is not installed: pip install skl2onnx."
         ) from error
-    single = type(model).__module__.startswith(_TREES)  # which read their rows in float32 themselves
-    kind = FloatTensorType if single else DoubleTensorType
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of what skl2onnx does to scikit-learn
-            converted = skl2onnx.convert_sklearn(
-                model,
-                initial_types=[("X", kind([None, int(model.n_features_in_)]))],
-                options={id(model): options} if options else None,
-                target_opset={"": OPSET, "ai.onnx.ml": ML_OPSET},
-            )
-    except Exception as error:  # skl2onnx has many of its own
-        reason = " ".join(str(error).split())[:200]
-        raise NotImplementedError(f"skl2onnx cannot write {type(model).__name__} as ONNX: {reason}") from error
-    X.graph.rounding = max(X.graph.rounding, _SINGLE)
-    return X.graph.merge(converted, {"X": (X.cast("FLOAT") if single else X).name})
+    if type(model).__module__.startswith(_TREES):  # which read their rows in float32 themselves
+        kinds: list[Any] = [FloatTensorType]
+    else:
+        kinds = [DoubleTensorType, FloatTensorType]
+    reasons = []
+    for kind in kinds:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of what skl2onnx does to scikit-learn
+                converted = skl2onnx.convert_sklearn(
+                    model,
+                    initial_types=[("X", kind([None, int(model.n_features_in_)]))],
+                    options={id(model): options} if options else None,
+                    target_opset={"": OPSET, "ai.onnx.ml": ML_OPSET},
+                )
+            _check_part(converted, kind is FloatTensorType)
+        except Exception as error:  # skl2onnx has many of its own
+            reasons.append(error)
+            continue
+        if _is_single(converted):
+            X.graph.rounding = max(X.graph.rounding, _SINGLE)
+        return X.graph.merge(converted, {"X": (X.cast("FLOAT") if kind is FloatTensorType else X).name})
+    reason = " ".join(str(reasons[0]).split())[:200]
+    raise NotImplementedError(f"skl2onnx cannot write {type(model).__name__} as ONNX: {reason}") from reasons[0]
+
+
+def _check_part(model: Any, single: bool) -> None:
+    """Refuse a graph that no runtime would load."""
+    require("onnx", "onnx").checker.check_model(model, full_check=True)
+    lacking = {node.op_type for node in model.graph.node} & _FOR_SINGLE
+    if lacking and not single:
+        raise NotImplementedError(f"runtimes have {', '.join(sorted(lacking))} in float32 only.")
+
+
+def _is_single(model: Any) -> bool:
+    """Whether some number in a graph is float32, or may be."""
+    onnx = require("onnx", "onnx")
+    graph = onnx.shape_inference.infer_shapes(model).graph
+    kinds = {each.name: each.type.tensor_type.elem_type for each in (*graph.input, *graph.value_info, *graph.output)}
+    kinds |= {each.name: each.data_type for each in graph.initializer}
+    unknown = (onnx.TensorProto.UNDEFINED, onnx.TensorProto.FLOAT)
+    used = {name for node in graph.node for name in (*node.input, *node.output) if name}
+    return any(kinds.get(name, onnx.TensorProto.UNDEFINED) in unknown for name in used)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
 from properly.linear.gev_cv import GEVCanonicalRegressionCV
@@ -23,8 +24,9 @@ class Classified(NamedTuple):
 
 
 def linear_scores(model: Any, X: Value) -> Value:
-    """x·w + b: a column per row of coef_."""
-    return X @ np.ascontiguousarray(model.coef_.T) + np.reshape(model.intercept_, (1, -1))
+    """x·w + b: a column per row of coef_, which may be sparse, or a single row without its second axis."""
+    coef = np.atleast_2d(model.coef_.toarray() if sparse.issparse(model.coef_) else model.coef_)
+    return X @ np.ascontiguousarray(coef.T) + np.reshape(model.intercept_, (1, -1))
 
 
 def decision_of_linear(model: LinearPredictor, X: Value) -> Value:

@@ -69,12 +69,11 @@ def _gev(link: GEV, v: Value) -> Pair:
 
 
 def _canonical(link: CanonicalLink, v: Value) -> Pair:
-    match link.loss:
-        case SquaredLoss():
-            inside = v.clip(-0.5, 0.5)
-            return 0.5 + inside, 0.5 - inside
-        case BoostingLoss():
-            return logistic_pair(2.0 * arcsinh(v * 0.25))
+    if type(link.loss) is SquaredLoss:
+        inside = v.clip(-0.5, 0.5)
+        return 0.5 + inside, 0.5 - inside
+    if type(link.loss) is BoostingLoss:
+        return logistic_pair(2.0 * arcsinh(v * 0.25))
     raise NotImplementedError(
         f"the canonical link of {link.loss!r} has no closed form that ONNX could compute; fit with a link such as "
         "Logit() instead."

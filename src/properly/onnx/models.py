@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import isnan
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,7 @@ from properly.linear.prediction import LinearPredictor
 from properly.onnx.calibrators import classify_scores
 from properly.onnx.foreign import foreign_classifier, foreign_decision, foreign_transform
 from properly.onnx.graph import Value, log_softmax, softmax
+from properly.onnx.kinds import is_kind
 from properly.onnx.linear import (
     Classified,
     classify_linear,
@@ -30,24 +33,23 @@ from properly.onnx.linear import (
 from properly.onnx.links import logistic_pair
 from properly.prevalence import PriorCorrectedClassifier
 from properly.prevalence.prior import log_prior_ratio
-from properly.probabilities import Array
 
 _LARGEST = float(np.finfo(np.float64).max)
 
 
 def classify(model: Any, X: Value) -> Classified:
     """Probabilities and the chosen class."""
-    if isinstance(model, Pipeline):
+    if is_kind(model, Pipeline):
         return classify(model.steps[-1][1], _through_steps(model, X))
-    if isinstance(model, BaseSearchCV | FrozenEstimator):
+    if is_kind(model, (BaseSearchCV, FrozenEstimator)):
         return classify(_inner(model), X)
-    if isinstance(model, LinearPredictor):
+    if is_kind(model, LinearPredictor):
         return classify_linear(model, X)
     if _is_plain_logistic(model):
         return classify_logistic(model, X)
-    if isinstance(model, CalibratedClassifier):
+    if is_kind(model, CalibratedClassifier):
         return _classify_calibrated(model, X)
-    if isinstance(model, PriorCorrectedClassifier):
+    if is_kind(model, PriorCorrectedClassifier):
         return _classify_corrected(model, X)
     return foreign_classifier(model, X)
 
@@ -57,15 +59,15 @@ def scores_of(model: Any, X: Value) -> Value:
 
     The decision function, or else log-odds (rows, 1) or log-probabilities (rows, K).
     """
-    if isinstance(model, Pipeline):
+    if is_kind(model, Pipeline):
         return scores_of(model.steps[-1][1], _through_steps(model, X))
-    if isinstance(model, BaseSearchCV | FrozenEstimator):
+    if is_kind(model, (BaseSearchCV, FrozenEstimator)):
         return scores_of(_inner(model), X)
-    if isinstance(model, LinearPredictor):
+    if is_kind(model, LinearPredictor):
         return decision_of_linear(model, X)
-    if isinstance(model, LinearClassifierMixin) and type(model).__module__.startswith("sklearn."):
+    if is_kind(model, LinearClassifierMixin):
         return linear_scores(model, X)
-    if isinstance(model, PriorCorrectedClassifier):
+    if is_kind(model, PriorCorrectedClassifier):
         scores = _corrected_log_scores(model, X)
         return scores if len(model.classes_) == 2 else log_softmax(scores)
     if hasattr(model, "decision_function"):
@@ -79,7 +81,7 @@ def _is_plain_logistic(model: Any) -> bool:
 
     Until scikit-learn 1.8, several classes could also be fitted one versus rest, and two by a softmax.
     """
-    if not isinstance(model, LogisticRegression) or not type(model).__module__.startswith("sklearn."):
+    if not is_kind(model, LogisticRegression):
         return False
     usual = getattr(model, "multi_class", "deprecated") in ("auto", "deprecated", "warn")
     return usual and (len(model.classes_) == 2 or model.solver != "liblinear")
@@ -97,21 +99,31 @@ def _through_steps(pipeline: Pipeline, X: Value) -> Value:
 
 
 def _transformed(step: Any, X: Value) -> Value:
-    if isinstance(step, Pipeline):
+    if is_kind(step, Pipeline):
         return _transformed(step.steps[-1][1], _through_steps(step, X))
-    if isinstance(step, StandardScaler):
+    if is_kind(step, StandardScaler):
         X = X - step.mean_[None, :] if step.with_mean else X
         X = X / step.scale_[None, :] if step.with_std else X
         return X.clip(-_LARGEST, _LARGEST)  # a factor beside a product would be joined to it in float32
-    if isinstance(step, SimpleImputer) and step.indicator_ is None and not np.isnan(_filled_in(step)).any():
-        return X.graph.apply("IsNaN", X).where(_filled_in(step)[None, :], X)
+    if is_kind(step, SimpleImputer) and _is_nan(step.missing_values):
+        return _filled_in(step, X)
     return foreign_transform(step, X)
 
 
-def _filled_in(imputer: SimpleImputer) -> Array:
-    """What missing numbers are replaced by; nan where this is no plain replacement of nan by a number."""
-    plain = isinstance(imputer.missing_values, float) and np.isnan(imputer.missing_values)
-    return np.asarray(imputer.statistics_ if plain else np.nan, dtype=np.float64)
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, Real) and isnan(value)
+
+
+def _filled_in(imputer: SimpleImputer, X: Value) -> Value:
+    """nan replaced by a number for each column; columns without one dropped; those asked for added, 1 where nan was."""
+    missing = X.graph.apply("IsNaN", X)
+    statistics = np.asarray(imputer.statistics_, dtype=np.float64)
+    filled = missing.where(statistics[None, :], X)
+    if np.isnan(statistics).any():
+        filled = filled.columns(np.flatnonzero(~np.isnan(statistics)).tolist())
+    if imputer.indicator_ is None:
+        return filled
+    return filled.beside(missing.cast("DOUBLE").columns(imputer.indicator_.features_.tolist()))
 
 
 def _classify_calibrated(model: CalibratedClassifier, X: Value) -> Classified:

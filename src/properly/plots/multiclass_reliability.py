@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from properly.diagnostics.inputs import check_count
+from properly.options import checked_count
 from properly.plots.reliability import draw_reliability
 from properly.plots.style import as_text, panels
 
@@ -16,7 +16,7 @@ def draw_multiclass_reliability(
     result: MulticlassReliability, *, scale: str = "probability", max_panels: int = 12
 ) -> Any:
     """Draw what `properly.diagnostics.multiclass_reliability` found; see `MulticlassReliability.plot`."""
-    check_count(max_panels, "max_panels", 1)
+    checked_count(max_panels, "max_panels", 1)
     heaviest = sorted(range(len(result.classes)), key=lambda k: -result.by_class[k].positive.sum())[: max_panels - 1]
     drawn = [("most probable class", result.top)]
     drawn += [(f"class {as_text(result.classes[k])}", result.by_class[k]) for k in sorted(heaviest)]

@@ -43,6 +43,9 @@ def draw_reliability(
         )
         kept = visible(axes, x, y, (*limits, *limits))
         axes.plot(x[kept], y[kept], color=STYLES[0].colour, label="observed")
+        if len(x) == 1:  # no line or area would be seen
+            axes.vlines(x, low, high, color=STYLES[0].colour, alpha=0.4, linewidth=4.0)
+            axes.plot(x, y, STYLES[0].marker, color=STYLES[0].colour)
         if isinstance(where, LogOdds):
             _mark_ends(axes, where, x, y)
         where.label(axes.xaxis)

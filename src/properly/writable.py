@@ -1,0 +1,111 @@
+"""What a model file can hold: looked at before anything is written."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+from zipfile import ZipFile
+
+SCHEMA = "schema.json"
+
+
+class ModelFileError(ValueError):
+    """A model that cannot be saved, or a file that cannot be loaded; says which and why in one line."""
+
+
+def checked_metadata(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Notes that are the same when they are read again, but for tuples."""
+    if not isinstance(metadata, Mapping | None):
+        raise ModelFileError(f"metadata must be a dict, got {type(metadata).__name__}.")
+    notes = dict(metadata or {})
+    try:
+        json.dumps(notes)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ModelFileError(f"metadata must be what JSON can hold: {one_line(error)}") from error
+    for key in _keys_in(notes):
+        if not isinstance(key, str):
+            raise ModelFileError(f"metadata must have strings as keys, got {key!r}.")
+    return notes
+
+
+def _keys_in(value: Any) -> Iterator[Any]:
+    if isinstance(value, dict):
+        yield from value
+        value = value.values()
+    elif not isinstance(value, list | tuple):
+        return
+    for each in value:
+        yield from _keys_in(each)
+
+
+def refuse_what_cannot_be_found(names: list[str], model: Any) -> None:
+    """A file has names of types and functions only: refuse a name that leads nowhere, or to what only exists now."""
+    for name in names:
+        module, _, attribute = name.rpartition(".")
+        if attribute == "LossFromWeight":
+            raise ModelFileError(
+                f"this {type(model).__name__} cannot be saved: LossFromWeight holds a function, and files hold no "
+                "code; use a loss with parameters, such as BetaLoss."
+            )
+        if module == "__main__" or not hasattr(sys.modules.get(module), attribute):
+            raise ModelFileError(
+                f"this {type(model).__name__} cannot be saved: it holds {name}, which no other program could find; "
+                "use an object of a module that can be imported."
+            )
+
+
+def read_schema(data: bytes) -> Any:
+    """skops's description of a model; JSON makes strings of keys, which must stay different."""
+
+    with ZipFile(io.BytesIO(data)) as source:
+        schema = json.loads(source.read(SCHEMA), object_pairs_hook=_different)
+    for node in nodes_of(schema):
+        _mend_boolean_keys(node)
+    return schema
+
+
+def _different(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """A dict of pairs, whose keys must differ."""
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ModelFileError(
+                f"this model cannot be saved: a dict in it has two keys that both read {key!r} in a file, such as 1 "
+                "and '1'; rename one."
+            )
+        found[key] = value
+    return found
+
+
+def nodes_of(schema: Any) -> Iterator[dict[str, Any]]:
+    """Every object in skops's description of a model, from the outside in."""
+    waiting = [schema]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, dict):
+            if "__loader__" in each:
+                yield each
+            waiting.extend(each.values())
+        elif isinstance(each, list):
+            waiting.extend(each)
+
+
+def _mend_boolean_keys(node: dict[str, Any]) -> None:
+    """JSON writes the key False as "false", and skops reads bool("false"), which is True; 0 and 1 are equal to them."""
+    if node["__loader__"] != "DictNode":
+        return
+    kinds = node["key_types"]["content"]
+    boolean = [kind["__class__"] in ("bool", "bool_") for kind in kinds]
+    if any(boolean):
+        number = {"__class__": "int", "__module__": "builtins", "__loader__": "TypeNode"}
+        keys = [{"false": "0", "true": "1"}[key] if b else key for key, b in zip(node["content"], boolean, strict=True)]
+        node["content"] = _different(zip(keys, node["content"].values(), strict=True))
+        node["key_types"]["content"] = [number if b else kind for kind, b in zip(kinds, boolean, strict=True)]
+
+
+def one_line(error: BaseException) -> str:
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if len(text) <= 200 else text[:197] + "..."
