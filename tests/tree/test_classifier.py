@@ -20,6 +20,7 @@ LOSSES = [
     CostWeightedLoss(0.3),
     LossFromWeight(lambda p: 1.0 + p),
 ]
+EVERY_LOSS = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)  # the same in every process
 
 
 def sample(n=200, n_features=3, n_classes=2, seed=0, missing=0.0):
@@ -59,7 +60,7 @@ def training_loss(model):
     return model.tree_.impurity[model.tree_.is_leaf].sum()
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+@EVERY_LOSS
 def test_the_first_split_is_the_best_of_all(loss):
     X, y = sample(60)
     weight = np.random.default_rng(1).exponential(size=60)
@@ -81,7 +82,7 @@ def test_missing_values_go_to_the_better_side(loss):
     assert training_loss(model) == pytest.approx(best_of(loss, y, partitions), rel=1e-9)
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+@EVERY_LOSS
 def test_no_set_of_categories_is_better(loss):
     rng = np.random.default_rng(2)
     x = rng.integers(0, 6, 80)
@@ -121,7 +122,7 @@ def _leaf_loss(loss, leaf, y):
     return sum(summed_loss(instance, y[leaf == one]) for one in np.unique(leaf))
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+@EVERY_LOSS
 def test_impurities_are_losses_of_the_rows(loss):
     X, y = sample(300)
     model = exact(loss, max_depth=4, min_samples_leaf=5).fit(X, y)
@@ -224,6 +225,31 @@ def test_categories_may_be_strings():
     np.testing.assert_array_equal(by_mask.predict_proba(frame), model.predict_proba(frame))
 
 
+@pytest.mark.parametrize("absent", ["a", "b", "d"])
+def test_categories_of_weight_zero_are_absent(absent):
+    rng = np.random.default_rng(0)
+    x = np.array(list("abcd"))[rng.integers(0, 4, 400)]
+    y = (rng.random(400) < np.where(np.isin(x, ["b", "d"]), 0.9, 0.1)).astype(int)
+    weighted = exact(categorical_features=[0]).fit(x[:, None], y, (x != absent).astype(float))
+    without = exact(categorical_features=[0]).fit(x[x != absent, None], y[x != absent])
+    new = np.array([["a"], ["b"], ["c"], ["d"], ["e"]])
+    np.testing.assert_array_equal(weighted.predict_proba(new), without.predict_proba(new))
+    for category in set("abcd") - {absent}:
+        expected = y[x == category].mean()
+        assert weighted.predict_proba([[category]])[0, 1] == pytest.approx(expected)
+    assert weighted.categories_[0].tolist() == sorted(set("abcd") - {absent})
+
+
+def test_the_largest_value_has_a_bin_however_little_it_weighs():
+    """Else it counts as missing, and is one of the missing values."""
+    x = np.r_[np.arange(400.0), np.full(50, np.nan)]
+    y = np.r_[np.arange(400) >= 200, np.zeros(50)].astype(int)
+    weight = np.where(x == 399.0, 1e-11, 1.0)
+    model = exact(n_bins=50, min_samples_leaf=0).fit(x[:, None], y, weight)
+    np.testing.assert_array_equal(model.predict([[398.0], [399.0], [np.nan]]), [1, 1, 0])
+    assert model.predict_proba([[np.nan]])[0, 1] == 0.0
+
+
 def test_more_categories_than_bins():
     rng = np.random.default_rng(0)
     x = rng.integers(0, 500, 5000)
@@ -271,9 +297,9 @@ def test_neighbouring_numbers_are_told_apart():
         ({"ccp_alpha": np.nan}, "ccp_alpha must be finite"),
         ({"shrinkage": "1"}, "shrinkage must be a number"),
         ({"n_bins": 1}, "n_bins must be a whole number of at least 2"),
-        ({"categorical_features": [3]}, "no column of X; the positions are 0 to 2"),
-        ({"categorical_features": ["job"]}, "names 'job', which is no column of X"),
-        ({"categorical_features": [1.5]}, "positions, names or a mask"),
+        ({"max_depth": True}, "max_depth must be a whole number"),
+        ({"min_samples_leaf": True}, "min_samples_leaf must be a number, got True"),
+        ({"shrinkage": False}, "shrinkage must be a number, got False"),
     ],
 )
 def test_bad_options_are_named(options, message):
@@ -292,8 +318,8 @@ def test_bad_data_are_named():
         ProperTreeClassifier().fit(X, y, np.full(50, 1e308))
     with pytest.raises(ValueError, match="infinity"):
         ProperTreeClassifier(categorical_features=[0]).fit(np.where(X > 2, np.inf, X), y)
-    with pytest.raises(ValueError, match=r"column 1 of X is not numeric .*categorical_features"):
-        ProperTreeClassifier(categorical_features=[0]).fit([["a", "x"], ["b", "y"]] * 5, [0, 1] * 5)
+    with pytest.raises(ValueError, match=r"class 1 have a weight of .*e-19 in all, too little to count .*2⁻⁵²"):
+        ProperTreeClassifier().fit(X, y, np.where(y == 1, 1e-20, 1.0))
     with pytest.warns(UserWarning, match=r"sums to 1, too little.*Scale the weights"):
         ProperTreeClassifier().fit(X, y, np.full(50, 0.02))
     with pytest.raises(ValueError, match="feature_names must have 3 entries, got 1"):

@@ -46,3 +46,27 @@ def test_the_drawing_has_every_node():
     _, given = pyplot.subplots()
     assert model.plot(given) is given
     pyplot.close("all")
+
+
+def test_only_what_can_come_to_a_node_is_said():
+    x = np.repeat(np.arange(4.0), 100)
+    y = np.concatenate([np.arange(100) < n for n in (10, 40, 60, 90)]).astype(int)
+    expected = """P(1) = 0.500, weight 400
+├─ x0 in {0.0, 1.0}: P(1) = 0.250, weight 200
+│  ├─ x0 in {0.0}: P(1) = 0.100, weight 100
+│  └─ x0 in {1.0}: P(1) = 0.400, weight 100
+└─ x0 in {2.0, 3.0}: P(1) = 0.750, weight 200
+   ├─ x0 in {2.0}: P(1) = 0.600, weight 100
+   └─ x0 in {3.0}: P(1) = 0.900, weight 100"""
+    options = {"min_samples_leaf": 1, "shrinkage": 0.0, "max_depth": 2}
+    model = ProperTreeClassifier(categorical_features=[0], **options).fit(x[:, None], y)
+    assert model.export_text() == expected
+    # what is missing goes right at once, and never comes to the left
+    x = np.r_[x, np.full(200, np.nan)]
+    y = np.r_[y, np.ones(200)].astype(int)
+    for categorical in ([0], None):
+        text = ProperTreeClassifier(categorical_features=categorical, **options).fit(x[:, None], y).export_text()
+        lines = text.splitlines()
+        right = next(i for i, line in enumerate(lines) if line.startswith("└─"))
+        assert "missing" not in "".join(lines[:right])
+        assert "or missing" in lines[right]

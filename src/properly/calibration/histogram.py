@@ -88,8 +88,10 @@ class HistogramBinning(BinaryCalibrator):
         index = np.searchsorted(edges, sample.score, side="right")
         total = np.bincount(index, sample.weight, len(edges) + 1)
         weight = 1.0 if sample.weight is None else sample.weight
-        positive = np.bincount(index, weight * sample.positive, len(edges) + 1)
-        negative = np.bincount(index, weight * ~sample.positive, len(edges) + 1)
+        positive, negative = (
+            np.bincount(index, weight * side, len(edges) + 1).astype(np.float64)
+            for side in (sample.positive, ~sample.positive)
+        )
         filled = np.flatnonzero(total)
         bins = np.arange(len(total))
         upper = np.minimum(np.searchsorted(filled, bins), len(filled) - 1)

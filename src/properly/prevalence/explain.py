@@ -7,7 +7,6 @@ The permutation importance of columns is scikit-learn's: ``permutation_importanc
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,8 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from properly.extras import require
-from properly.prevalence.containers import (
+from properly.containers import (
     ColumnName,
     as_table,
     column_names,
@@ -27,6 +25,8 @@ from properly.prevalence.containers import (
     selected,
     table_like,
 )
+from properly.extras import require
+from properly.options import checked_count
 from properly.prevalence.features import MaxentFeatures
 from properly.prevalence.maxent import Maxent
 from properly.prevalence.pooled import derived_features
@@ -97,8 +97,7 @@ def response_curve(model: Any, X: Any, column: ColumnName, *, label: int = 1, n_
     place = located(column, names, "column is")
     if not X.shape[0]:
         raise ValueError("X has no rows to take ranges and averages from; at least one is needed.")
-    if not (isinstance(n_points, Integral) and n_points >= 1):
-        raise ValueError(f"n_points must be a whole number of at least 1, got {n_points!r}.")
+    checked_count(n_points, "n_points", 1)
     if label not in model.classes_:
         raise ValueError(f"label must be one of {model.classes_.tolist()}, got {label!r}.")
     features = derived_features(getattr(model, "features_", None))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -12,6 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from properly.engines.select import checked_weight
+from properly.options import checked_count
 from properly.prevalence.derived import DerivedDesign, Pieces, Recipe, product_pairs
 from properly.prevalence.tables import Columns, read_columns
 from properly.probabilities import Array
@@ -103,8 +103,7 @@ class MaxentFeatures(TransformerMixin, BaseEstimator):
 
     def fit(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn ranges, knots and categories from the points, labelled or not."""
-        if not (isinstance(self.n_hinges, Integral) and self.n_hinges >= 1):
-            raise ValueError(f"n_hinges must be a whole number of at least 1, got {self.n_hinges!r}.")
+        checked_count(self.n_hinges, "n_hinges", 1)
         columns = self._columns(X, reset=True)
         n_points = columns.numeric.shape[1]
         weight = checked_weight(sample_weight, n_points)

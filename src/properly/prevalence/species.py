@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from properly.prevalence.containers import as_table, missing_in, stacked
+from properly.containers import as_table, missing_in, stacked
 from properly.prevalence.design import Design
 from properly.prevalence.features import MaxentFeatures, checked_kinds
 from properly.prevalence.pooled import PooledClassifier, Solved

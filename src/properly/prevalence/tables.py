@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, validate_data
 
-from properly.prevalence.containers import column_names, column_of, is_category, is_frame, located, missing_in
+from properly.containers import column_names, column_of, is_category, is_frame, located, missing_in
 from properly.prevalence.design import Indices
 from properly.probabilities import Array
 

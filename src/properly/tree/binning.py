@@ -28,19 +28,23 @@ def exact_weights(weight: Array) -> Array:
     return np.ldexp(np.round(np.ldexp(weight, 52 - exponent)), exponent - 52)
 
 
-def bin_feature(x: Array, weight: Array | None, n_bins: int, categorical: bool) -> Bins:
-    """One bin per distinct value where there are at most `n_bins`, else bins of about equal weight.
+def bin_categories(x: Array, n_categories: int) -> Bins:
+    """A bin for every category, whose codes 0, 1, ... in x are those of the bins; none are put together."""
+    values = np.arange(float(n_categories))
+    return _coded(x, values, values, categorical=True)
 
-    Categories (whole numbers from 0) are never put together, however many they are.
-    """
+
+def bin_numbers(x: Array, weight: Array | None, n_bins: int) -> Bins:
+    """One bin per distinct value where there are at most `n_bins`, else bins of about equal weight."""
     values, weight_of = _distinct(x, weight)
-    if categorical or len(values) <= n_bins:
-        return _coded(x, values, values, categorical)
+    if len(values) <= n_bins:
+        return _coded(x, values, values, categorical=False)
     below = np.cumsum(weight_of)
     wanted = below[-1] * np.arange(1, n_bins + 1) / n_bins
     last = np.unique(np.searchsorted(below, wanted * (1.0 - 1e-12)))  # rounding must not move a value on an edge
+    last[-1] = len(values) - 1  # nor leave out the largest
     first = np.concatenate([[0], last[:-1] + 1])
-    return _coded(x, values[first], values[last], categorical)
+    return _coded(x, values[first], values[last], categorical=False)
 
 
 def _distinct(x: Array, weight: Array | None) -> tuple[Array, Array]:

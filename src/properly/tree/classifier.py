@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -13,20 +12,23 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import Bunch, Tags
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from properly.categories import known_table, seen_categories, training_table
 from properly.engines.select import checked_weight
+from properly.linear.fitting import checked_class_weights
 from properly.losses import Loss, get_loss
-from properly.options import check_finite
+from properly.options import check_finite, checked_count
 from properly.probabilities import Array
-from properly.tree.binning import bin_feature, exact_weights
+from properly.tree.binning import Bins, bin_categories, bin_numbers, exact_weights
 from properly.tree.drawing import draw
-from properly.tree.features import as_numbers, categorical_mask, category_encoder, plain_objects
 from properly.tree.growth import grow
 from properly.tree.impurity import Impurity
 from properly.tree.pruning import prune, pruning_path
 from properly.tree.structure import Integers, Tree
 from properly.tree.text import TreeWords
+
+_FEATURES_AS = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
 
 
 class ProperTreeClassifier(ClassifierMixin, BaseEstimator):
@@ -57,8 +59,8 @@ class ProperTreeClassifier(ClassifierMixin, BaseEstimator):
         A feature with more distinct values is cut into this many bins of about equal weight, and split between them
         only. With fewer the split is exact.
     categorical_features : sequence of int, str or bool, or None, default None
-        Which columns hold categories: positions, names or a mask. The categories may be numbers or strings. A node
-        sends any set of them left, not only one.
+        Which columns hold categories, besides those of a data frame's own type for them: positions, names or a
+        mask. The categories may be numbers or strings. A node sends any set of them left, not only one.
 
     Attributes
     ----------
@@ -67,6 +69,7 @@ class ProperTreeClassifier(ClassifierMixin, BaseEstimator):
     probabilities_ : array of shape (n_nodes, n_classes), of every node, after shrinkage
     feature_importances_ : array of shape (n_features,)
         The share of each feature in what the splits took off the training loss; all 0 if there is no split.
+    categories_ : dict, the values seen in training of each categorical column, by its position
     n_features_in_, feature_names_in_ : as in scikit-learn
 
     Notes
@@ -75,7 +78,10 @@ class ProperTreeClassifier(ClassifierMixin, BaseEstimator):
     split at all. Each weight is rounded to 2⁻⁵² of their sum, which makes all sums exact.
 
     Missing values (nan) go to the side where they do better; to the heavier side where training had none. A category
-    that was not seen in training is taken as missing, one that was not seen in a node goes to its heavier side.
+    that was not seen in training is taken as missing, one that was not seen in a node goes where missing values go.
+    Two classes: no set of categories is better than the one found, unless `min_samples_leaf` forbids the best of all;
+    then some other allowed set may be better. More classes: the sets tried are cuts in the order of the largest
+    class's shares, which may miss the best.
 
     Of equally good splits the one with the larger gain in squared loss is taken, then the more even one, then the
     first. That matters for `CostWeightedLoss`, whose entropy is straight on either side of c: a split sees a gain
@@ -162,7 +168,7 @@ class ProperTreeClassifier(ClassifierMixin, BaseEstimator):
     def apply(self, X: Any) -> Integers:
         """The leaf that each row falls into, as an index into the arrays of ``tree_``."""
         check_is_fitted(self)
-        return self.tree_.leaf_of(self._numeric(X))
+        return self.tree_.leaf_of(known_table(self, X, self.categories_, **_FEATURES_AS))
 
     def get_depth(self) -> int:
         """The largest number of splits above a leaf."""
@@ -189,7 +195,7 @@ class ProperTreeClassifier(ClassifierMixin, BaseEstimator):
         """Draw the tree, or its upper `max_depth` levels of splits; needs matplotlib. Returns the axes."""
         words = self._words(feature_names)
         if max_depth is not None:
-            check_count(max_depth, "max_depth", 0)
+            checked_count(max_depth, "max_depth", 0)
             kept = words.tree.depth <= max_depth
             tree = words.tree.cut(words.tree.depth == max_depth)
             words = replace(words, tree=tree, probabilities=words.probabilities[kept])
@@ -197,8 +203,8 @@ class ProperTreeClassifier(ClassifierMixin, BaseEstimator):
 
     def _check_options(self) -> None:
         if self.max_depth is not None:
-            check_count(self.max_depth, "max_depth", 0)
-        check_count(self.n_bins, "n_bins", 2)
+            checked_count(self.max_depth, "max_depth", 0)
+        checked_count(self.n_bins, "n_bins", 2)
         for name in ("min_samples_leaf", "ccp_alpha", "shrinkage"):
             value = getattr(self, name)
             check_finite(value, name)
@@ -208,23 +214,20 @@ class ProperTreeClassifier(ClassifierMixin, BaseEstimator):
     def _grown(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> Tree:
         """The tree before pruning; records classes and features."""
         impurity = Impurity(get_loss(self.loss))
-        values, labels = self._training_data(X, y)
+        values, labels, categories = training_table(self, X, y, self.categorical_features, **_FEATURES_AS)
+        check_classification_targets(labels)
         classes, label = np.unique(labels, return_inverse=True)
-        if len(classes) < 2:
-            raise ValueError(f"y holds one class only, {classes.tolist()[0]!r}; at least 2 classes are needed.")
         weight = checked_weight(sample_weight, len(values))
+        class_weight = checked_class_weights(np.bincount(label, weight, len(classes)).astype(np.float64), classes)
         if weight is not None:
-            weight = self._checked_sums(weight, label, classes)
+            weight = self._exact(weight, label, classes, class_weight)
             kept = weight > 0.0
             values, label, weight = values[kept], label[kept], weight[kept]
         self.classes_ = classes
-        self.has_missing_ = np.asarray(np.isnan(values).any(axis=0))
-        features = [
-            bin_feature(column, weight, int(self.n_bins), bool(categorical))
-            for column, categorical in zip(values.T, self.categorical_, strict=True)
-        ]
+        values, self.categories_ = seen_categories(values, categories)
+        self._has_missing = np.asarray(np.isnan(values).any(axis=0))
         return grow(
-            features,
+            [self._bins(column, position, weight) for position, column in enumerate(values.T)],
             label,
             weight,
             impurity,
@@ -233,19 +236,22 @@ class ProperTreeClassifier(ClassifierMixin, BaseEstimator):
             smallest=float(self.min_samples_leaf),
         )
 
-    def _checked_sums(self, weight: Array, label: Integers, classes: NDArray[Any]) -> Array:
-        """The weights, exact to add, after a look at what they add up to."""
-        with np.errstate(over="ignore"):
-            total = float(weight.sum())
-        if total == 0.0:
-            raise ValueError("sample_weight is zero for every row; at least one must be positive.")
-        if not np.isfinite(total):
-            raise ValueError("sample_weight must have a finite sum; divide the weights by a large number.")
+    def _bins(self, column: Array, position: int, weight: Array | None) -> Bins:
+        if position in self.categories_:
+            return bin_categories(column, len(self.categories_[position]))
+        return bin_numbers(column, weight, int(self.n_bins))
+
+    def _exact(self, weight: Array, label: Integers, classes: NDArray[Any], class_weight: Array) -> Array:
+        """The weights, exact to add, after a look at what that leaves."""
+        total = float(class_weight.sum())
         weight = exact_weights(weight)
-        by_class = np.bincount(label, weight, len(classes))
-        if (by_class == 0.0).any():
-            empty = classes[by_class == 0.0].tolist()[0]
-            raise ValueError(f"every row of class {empty!r} has weight 0; drop these rows or weight them.")
+        lost = np.flatnonzero(np.bincount(label, weight, len(classes)) == 0.0)
+        if len(lost):
+            raise ValueError(
+                f"the rows of class {classes.tolist()[lost[0]]!r} have a weight of {class_weight[lost[0]]:.3g} in all, "
+                f"too little to count beside {total:.3g}: weights are rounded to 2⁻⁵² of their sum. Make the "
+                "weights less unequal."
+            )
         if total < 2.0 * self.min_samples_leaf <= np.count_nonzero(weight):
             warnings.warn(
                 f"sample_weight sums to {total:.6g}, too little for two leaves of min_samples_leaf="
@@ -255,48 +261,16 @@ class ProperTreeClassifier(ClassifierMixin, BaseEstimator):
             )
         return weight
 
-    def _training_data(self, X: Any, y: ArrayLike) -> tuple[Array, NDArray[Any]]:
-        """X as numbers and y, both checked."""
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        if self.categorical_features is None:
-            X, labels = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
-        else:
-            X, labels = validate_data(self, plain_objects(X), y, dtype=None, ensure_all_finite="allow-nan")
-        check_classification_targets(labels)
-        self.categorical_, self.encoder_ = np.zeros(X.shape[1], dtype=np.bool_), None
-        if self.categorical_features is None:
-            return X, labels
-        names = getattr(self, "feature_names_in_", None)
-        self.categorical_ = categorical_mask(self.categorical_features, names, X.shape[1])
-        self.encoder_ = category_encoder(X[:, self.categorical_])
-        return as_numbers(X, self.categorical_, self.encoder_), labels
-
-    def _numeric(self, X: Any) -> Array:
-        """X as numbers, compared with the features of the fit."""
-        if self.encoder_ is None:
-            return validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
-        X = validate_data(self, plain_objects(X), reset=False, dtype=None, ensure_all_finite="allow-nan")
-        return as_numbers(X, self.categorical_, self.encoder_)
-
     def _words(self, feature_names: Sequence[str] | None) -> TreeWords:
         check_is_fitted(self)
         if feature_names is None:
             feature_names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)])
         if len(feature_names) != self.n_features_in_:
             raise ValueError(f"feature_names must have {self.n_features_in_} entries, got {len(feature_names)}.")
-        columns = np.flatnonzero(self.categorical_)
-        values = [] if self.encoder_ is None else [values[values == values] for values in self.encoder_.categories_]
-        categories = dict(zip(columns.tolist(), values, strict=True))
         names = [str(name) for name in feature_names]
-        return TreeWords(self.tree_, self.probabilities_, names, self.classes_, categories, self.has_missing_)
+        return TreeWords(self.tree_, self.probabilities_, names, self.classes_, self.categories_, self._has_missing)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
-
-
-def check_count(value: object, name: str, smallest: int) -> None:
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < smallest:
-        raise ValueError(f"{name} must be a whole number of at least {smallest}, got {value!r}.")

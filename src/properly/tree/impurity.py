@@ -10,6 +10,8 @@ from scipy import special as sc
 from properly.losses import LogLoss, Loss
 from properly.probabilities import Array
 
+TIE = 1e-10  # differences below this share of an impurity are rounding
+
 
 @dataclass(frozen=True)
 class Impurity:

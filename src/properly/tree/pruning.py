@@ -8,9 +8,8 @@ from math import inf
 import numpy as np
 
 from properly.probabilities import Array
+from properly.tree.impurity import TIE
 from properly.tree.structure import Tree
-
-_TIE = 1e-10  # what a subtree gains below this share of the root's impurity is rounding
 
 
 def prune(tree: Tree, alpha: float) -> Tree:
@@ -24,7 +23,7 @@ def prune(tree: Tree, alpha: float) -> Tree:
     collapsed = np.zeros(len(tree.left), dtype=np.bool_)
     for inner in reversed(list(tree.inner_by_depth())):
         below = least[tree.left[inner]] + least[tree.right[inner]]
-        collapsed[inner] = least[inner] <= below + _TIE * abs(tree.impurity[0])
+        collapsed[inner] = least[inner] <= below + TIE * abs(tree.impurity[0])
         least[inner] = np.minimum(least[inner], below)
     return tree.cut(collapsed) if collapsed.any() else tree
 

@@ -16,10 +16,9 @@ import numpy as np
 from properly.losses import SquaredLoss
 from properly.probabilities import Array
 from properly.tree.binning import Bins
-from properly.tree.impurity import Impurity
+from properly.tree.impurity import TIE, Impurity
 from properly.tree.structure import Booleans, Integers
 
-_TIE = 1e-10  # gains that differ by less than this share of the node's impurity are equal
 _DENSE = 8  # a table with more cells than this many per row is worth sorting the rows instead
 
 
@@ -75,7 +74,7 @@ def _gain(impurity: Impurity, totals: Array) -> Measure:
     whole = impurity(totals)
     return Measure(
         lambda candidates: whole[candidates.node] - impurity(candidates.left) - impurity(candidates.right),
-        _TIE * np.abs(whole),
+        TIE * np.abs(whole),
     )
 
 
@@ -156,8 +155,9 @@ def _orders(cells: Cells, bins: Bins, totals: Array) -> Iterator[Cells]:
     """The orders in which cells may be cut; missing values are tried at either end of the others.
 
     For two classes and a concave entropy some best set of categories is a cut in the order of their means (Fisher
-    1958; Breiman et al. 1984, section 4.2.2). For more classes the order is that of the node's largest class, which
-    may miss the best.
+    1958; Breiman et al. 1984, section 4.2.2). That is so if every set is allowed: where the least weight of a leaf
+    forbids the best, a set that is no cut in this order may be better than all that are. For more classes the order
+    is that of the node's largest class, which may miss the best.
     """
     if bins.categorical:
         main = totals.argmax(axis=0) if len(totals) > 2 else np.ones(totals.shape[1], dtype=np.intp)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,21 +27,43 @@ class TreeWords:
     categories: dict[int, NDArray[Any]]  # by feature
     has_missing: NDArray[np.bool_]  # by feature
 
+    @cached_property
+    def parent(self) -> NDArray[np.intp]:
+        """The parent of every node, -1 of the root."""
+        parent, inner = np.full(len(self.tree.left), -1), np.flatnonzero(~self.tree.is_leaf)
+        parent[self.tree.left[inner]] = parent[self.tree.right[inner]] = inner
+        return parent
+
+    def possible(self, node: int, feature: int) -> tuple[NDArray[np.bool_], bool]:
+        """Which categories of a feature the splits above a node leave, and whether a missing value can come there."""
+        tree = self.tree
+        categories = np.ones(len(self.categories.get(feature, ())), dtype=np.bool_)
+        missing = bool(self.has_missing[feature])
+        while (above := int(self.parent[node])) >= 0:
+            if tree.feature[above] == feature:
+                left = bool(tree.left[above] == node)
+                missing &= bool(tree.missing_left[above]) == left
+                if tree.set_index[above] >= 0:
+                    categories &= tree.sets[tree.set_index[above], : len(categories)] == left
+            node = above
+        return categories, missing
+
     def condition(self, node: int, left: bool) -> str:
-        """What is true of the rows that go left, or right, at a node."""
+        """What is true of the rows that go left, or right, at a node, besides what is true of all that come there."""
         tree, feature = self.tree, int(self.tree.feature[node])
-        name, with_missing = self.names[feature], bool(tree.missing_left[node]) == left
+        name, (possible, missing) = self.names[feature], self.possible(node, feature)
+        missing &= bool(tree.missing_left[node]) == left
         if tree.set_index[node] >= 0:
-            values = self.categories[feature]
-            inside = tree.sets[tree.set_index[node], : len(values)] == left
-            if not inside.any():
+            values, goes = self.categories[feature], tree.sets[tree.set_index[node], : len(possible)] == left
+            inside, outside = values[possible & goes], values[possible & ~goes]
+            if not len(inside):
                 return f"{name} is missing"
-            condition = f"{name} {_membership(values[inside].tolist(), values[~inside].tolist())}"
+            condition = f"{name} {_membership(inside.tolist(), outside.tolist())}"
         elif np.isinf(tree.threshold[node]):
             return f"{name} is {'present' if left else 'missing'}"
         else:
             condition = f"{name} {'≤' if left else '>'} {tree.threshold[node]:.6g}"
-        return f"{condition} or missing" if with_missing and self.has_missing[feature] else condition
+        return f"{condition} or missing" if missing else condition
 
     def probability(self, node: int) -> str:
         """The probability of the second of two classes, or of all of more."""
@@ -59,11 +82,8 @@ class TreeWords:
         lines = [f"{self.probability(0)}, weight {self.weight(0)}"]
         # the line's part left of each child's own, from its parent on
         margins = {0: ""}
-        parent = np.full(len(tree.left), -1)
-        inner = np.flatnonzero(~tree.is_leaf)
-        parent[tree.left[inner]] = parent[tree.right[inner]] = inner
         for node in range(1, len(tree.left)):
-            above = int(parent[node])
+            above = int(self.parent[node])
             is_left = tree.left[above] == node
             branch, margin = ("├─ ", "│  ") if is_left else ("└─ ", "   ")
             margins[node] = margins[above] + margin

@@ -1,0 +1,457 @@
+"""The proper booster against LightGBM itself, closed forms and what it promises."""
+
+import pickle
+
+import lightgbm
+import numpy as np
+import pandas as pd
+import pytest
+import skops.io
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import make_classification
+from sklearn.metrics import log_loss
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from properly.boosting import ProperBoostingClassifier
+from properly.links import Logit, get_link
+from properly.losses import BetaLoss, BoostingLoss, Composite, CostWeightedLoss, GEVLoss, LogLoss, SquaredLoss
+
+LOSSES = [SquaredLoss(), BoostingLoss(), BetaLoss.tailored(0.1, 30), GEVLoss(0.3), GEVLoss(-0.5)]
+
+
+def data(n=2000, seed=0, **options):
+    return make_classification(n, 8, n_informative=5, flip_y=0.1, random_state=seed, **options)
+
+
+def few(**options):
+    """A booster that is quick to fit."""
+    return ProperBoostingClassifier(**{"n_estimators": 20, "n_jobs": 1, "random_state": 0, **options})
+
+
+@pytest.mark.parametrize("share", [0.5, 0.95])
+@pytest.mark.parametrize("l2", [0.0, 3.0])
+def test_log_loss_is_lightgbm(share, l2):
+    X, y = data(6000, weights=[share])
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, 4000)
+    options = {"learning_rate": 0.2, "max_depth": 4, "num_leaves": 12, "min_data_in_leaf": 15, "lambda_l2": l2}
+    options |= {"objective": "binary", "num_threads": 1, "verbosity": -1}
+    theirs = lightgbm.train(options, lightgbm.Dataset(X[:4000], y[:4000], weight=weight), 50)
+    ours = ProperBoostingClassifier(
+        n_estimators=50,
+        learning_rate=0.2,
+        max_depth=4,
+        num_leaves=12,
+        min_samples_leaf=15,
+        l2_regularization=l2,
+        early_stopping=False,
+        n_jobs=1,
+    ).fit(X[:4000], y[:4000], weight)
+    one, other = ours.predict_proba(X[4000:])[:, 1], theirs.predict(X[4000:])
+    assert abs(log_loss(y[4000:], one) - log_loss(y[4000:], other)) < 1e-4
+    assert np.mean(np.abs(one - other)) < 1e-3
+    assert ours.best_iteration_.tolist() == ours.log_iterations_.tolist() == [50]
+    np.testing.assert_allclose(ours.starts_, Logit().link(np.average(y[:4000], weights=weight)))
+
+
+@pytest.mark.parametrize("loss", [LogLoss(), *LOSSES], ids=repr)
+@pytest.mark.parametrize("link", ["logit", "canonical", "cloglog"])
+def test_every_loss_and_link_learns(loss, link):
+    X, y = data()
+    link = loss.canonical_link if link == "canonical" else get_link(link)
+    model = few(loss=loss, link=link, early_stopping=False, n_estimators=15).fit(X, y)
+    (losses,) = model.train_losses_
+    assert len(losses) == 16
+    assert losses[-1] < losses[0]
+    if not isinstance(loss, BetaLoss):  # which is flat at the base rate, and so takes its time
+        assert losses[-1] < 0.8 * losses[0]
+    composite = Composite(loss, link)
+    np.testing.assert_allclose(losses[0], np.mean(composite.value(y, link.link(y.mean()))), rtol=1e-9)
+    # decision_function is measured from p = 1/2
+    v = model.decision_function(X) + link.link(0.5)
+    np.testing.assert_allclose(losses[-1], np.mean(composite.value(y, v)), rtol=1e-6)
+    np.testing.assert_allclose(model.predict_proba(X)[:, 1], link.inverse(v), rtol=1e-9, atol=1e-300)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+def test_a_single_leaf_pair_is_newtons(loss):
+    """One stump without penalty: each leaf moves by -Σ gradient / Σ curvature at the base rate."""
+    X = np.repeat([[0.0], [1.0]], 50, axis=0)
+    y = np.r_[np.arange(50) % 5 == 0, np.arange(50) % 5 > 1].astype(int)
+    options = {"max_depth": 1, "n_estimators": 1, "l2_regularization": 0.0, "learning_rate": 1.0}
+    model = few(loss=loss, early_stopping=False, **options).fit(X, y)
+    composite, v = Composite(loss, Logit()), Logit().link(y.mean())
+    scale = y.mean() * (1.0 - y.mean()) / composite.curvature(0, v)
+    for side in (0, 1):
+        rows = y[X[:, 0] == side]
+        curvature = np.maximum(composite.curvature(rows, v), composite.curvature(rows, v, kind="observed"))
+        curvature = np.maximum(scale * curvature, y.mean() * (1.0 - y.mean()))
+        step = -np.sum(scale * composite.gradient(rows, v)) / np.sum(curvature)
+        np.testing.assert_allclose(model.decision_function([[side]]) - v, step, rtol=1e-5)
+
+
+def test_the_unit_of_the_loss_does_not_matter():
+    X, y = data()
+    one, other = (few(loss=BetaLoss(2, 3, scale), early_stopping=False).fit(X, y) for scale in (0.0, 40.0))
+    np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X), rtol=1e-5)
+
+
+def test_early_stopping_watches_the_held_out_loss():
+    X, y = data(1500)
+    weight = np.random.default_rng(0).integers(0, 3, 700).astype(float)
+    options = {"learning_rate": 0.5, "n_estimators": 200, "n_iter_no_change": 5}
+    model = few(**options).fit(X[700:], y[700:], eval_set=(X[:700], y[:700], weight))
+    (losses,), (best,) = model.validation_losses_, model.best_iteration_
+    assert 0 < best == np.argmin(losses) == len(losses) - 6
+    p = model.predict_proba(X[:700])
+    np.testing.assert_allclose(losses[best], log_loss(y[:700], p, sample_weight=weight), rtol=1e-9)
+    watched = few(**{**options, "early_stopping": False}).fit(X[700:], y[700:], eval_set=(X[:700], y[:700], weight))
+    assert watched.best_iteration_.tolist() == [200]
+    np.testing.assert_allclose(watched.validation_losses_[0][: len(losses)], losses, rtol=1e-9)
+    assert watched.validation_losses_[0][-1] > losses[best]
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+def test_boosting_begins_with_log_loss_and_goes_on_only_if_that_pays(loss):
+    X, y = data(3000)
+    log = few(n_iter_no_change=5).fit(X, y)
+    model = few(loss=loss, n_iter_no_change=5).fit(X, y)
+    assert model.log_iterations_.tolist() == log.best_iteration_.tolist()
+    (losses,), (best,), (first,) = model.validation_losses_, model.best_iteration_, model.log_iterations_
+    assert best >= first
+    assert losses[best] <= losses[first]
+    if best == first:
+        np.testing.assert_array_equal(model.predict_proba(X), log.predict_proba(X))
+    directly = few(loss=loss, start="base rate", n_iter_no_change=5).fit(X, y)
+    assert directly.log_iterations_.tolist() == [0]
+    assert directly.validation_losses_[0][directly.best_iteration_[0]] == directly.validation_losses_[0].min()
+
+
+def test_a_tailored_loss_pays_where_the_model_is_too_simple():
+    """Stumps cannot follow x₂/(x₁+x₂): near a threshold it is worth looking there only."""
+    rng = np.random.default_rng(0)
+    X = rng.random((40_000, 2))
+    p = X[:, 1] / X.sum(axis=1)
+    y = (rng.random(len(p)) < p).astype(int)
+    loss = BetaLoss.tailored(0.2, 30)
+    options = {"max_depth": 1, "n_estimators": 100}
+    model, log = few(loss=loss, **options).fit(X[:20_000], y[:20_000]), few(**options).fit(X[:20_000], y[:20_000])
+    assert model.best_iteration_[0] > model.log_iterations_[0]
+    risks = [loss.risk(p[20_000:], fit.predict_proba(X[20_000:])[:, 1]).mean() for fit in (model, log)]
+    assert risks[0] < risks[1]
+
+
+def test_stages_add_up():
+    X, y = data()
+    model = few(early_stopping=False).fit(X, y)
+    stages = list(model.staged_decision_function(X))
+    assert len(stages) == 20
+    np.testing.assert_allclose(stages[-1], model.decision_function(X), rtol=1e-9)
+    for v, p, loss in zip(stages, model.staged_predict_proba(X), model.train_losses_[0][1:], strict=True):
+        np.testing.assert_allclose(p[:, 1], Logit().inverse(v), rtol=1e-12)
+        np.testing.assert_allclose(log_loss(y, p), loss, rtol=1e-9)
+
+
+def test_tails_are_accurate():
+    X, y = data()
+    model = few().fit(X, y)
+    model.starts_ += 800.0
+    v = model.decision_function(X[-1:])
+    assert v > 750.0
+    log_p = model.predict_log_proba(X[-1:])[0]
+    np.testing.assert_allclose(log_p, [-v[0], -np.exp(-v[0])], rtol=1e-9)
+    model.starts_ -= 750.0
+    np.testing.assert_allclose(model.predict_proba(X[-1:])[0, 0], np.exp(750.0 - v[0]), rtol=1e-9)
+
+
+def test_many_classes_are_one_versus_rest():
+    X, y = make_classification(1500, 8, n_informative=5, n_classes=3, random_state=0)
+    labels = np.array(["a", "b", "c"])[y]
+    model = few(early_stopping=False, loss="squared").fit(X, labels)
+    p = np.column_stack(
+        [few(early_stopping=False, loss="squared").fit(X, labels == k).predict_proba(X)[:, 1] for k in "abc"]
+    )
+    np.testing.assert_allclose(model.predict_proba(X), p / p.sum(axis=1, keepdims=True), rtol=1e-6)
+    np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), model.predict_proba(X))
+    np.testing.assert_array_equal(model.predict(X), model.classes_[p.argmax(axis=1)])
+    assert model.decision_function(X).shape == (1500, 3)
+    assert len(list(model.staged_predict_proba(X))) == 20
+    stopped = few(n_estimators=100, n_iter_no_change=2, learning_rate=0.5).fit(X, labels)
+    assert len(set(stopped.best_iteration_.tolist())) > 1
+    np.testing.assert_allclose(list(stopped.staged_predict_proba(X))[-1], stopped.predict_proba(X), rtol=1e-9)
+
+
+def test_weight_is_repetition_and_none():
+    X, y = data(1000)
+    X = np.round(X, 1)  # few distinct values, so that bins do not depend on the number of rows
+    weight = np.random.default_rng(0).integers(0, 3, 1000)
+    options = {"early_stopping": False, "min_samples_leaf": 1, "max_depth": 2, "n_estimators": 5}
+    one = few(**options).fit(X, y, weight)
+    other = few(**options).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X), rtol=1e-5)
+    np.testing.assert_allclose(one.train_losses_[0], other.train_losses_[0], rtol=1e-5)
+    absent = few(**options).fit(X[weight > 0], y[weight > 0], weight[weight > 0])
+    np.testing.assert_array_equal(one.predict_proba(X), absent.predict_proba(X))
+
+
+def test_missing_values_carry_information():
+    X, y = data()
+    X[y == 1, 0] = np.nan
+    model = few(early_stopping=False).fit(X, y)
+    assert model.score(X, y) == 1.0
+    assert model.feature_importances_.argmax() == 0
+    np.testing.assert_allclose(model.feature_importances_.sum(), 1.0)
+
+
+def frame(n=1500, seed=0):
+    rng = np.random.default_rng(seed)
+    town = rng.choice(["Bonn", "Rome", "Kiel", "Nice", "Graz", "Oslo"], n)
+    number = rng.choice([3.0, 10.0, 700.0], n)
+    x = rng.normal(size=n)
+    y = (rng.random(n) < np.where(np.isin(town, ["Rome", "Oslo", "Kiel"]), 0.8, 0.2)).astype(int)
+    return pd.DataFrame({"town": town, "number": number, "x": x}), y
+
+
+def test_categories_of_pandas_and_by_name_and_of_arrays_are_the_same():
+    X, y = frame()
+    typed = few().fit(X.astype({"town": "category"}), y)
+    named = few(categorical_features=["town"]).fit(X, y)
+    numbered = few(categorical_features=[0]).fit(X.to_numpy(), y)
+    p = typed.predict_proba(X.astype({"town": "category"}))
+    assert typed.score(X, y) > 0.75
+    np.testing.assert_array_equal(named.predict_proba(X), p)
+    np.testing.assert_array_equal(numbered.predict_proba(X.to_numpy()), p)
+    np.testing.assert_array_equal(typed.predict_proba(X.iloc[::-1].astype({"town": "category"}))[::-1], p)
+    assert typed.categories_[0].tolist() == sorted(set(X["town"]))
+    assert typed.feature_names_in_.tolist() == ["town", "number", "x"]
+
+
+def test_categories_are_lightgbms():
+    X, y = frame()
+    X["town"] = X["town"].astype("category")
+    options = {"objective": "binary", "max_depth": 3, "verbosity": -1, "num_threads": 1}
+    theirs = lightgbm.train(options, lightgbm.Dataset(X, y), 20)
+    ours = few(early_stopping=False).fit(X, y)
+    np.testing.assert_allclose(ours.predict_proba(X)[:, 1], theirs.predict(X), rtol=1e-4)
+
+
+def test_unknown_and_missing_categories_are_missing_values():
+    X, y = frame()
+    X.loc[::10, "town"] = None
+    model = few(categorical_features=["town", "number"]).fit(X, y)
+    new = X.iloc[:3].copy()
+    new["town"], new["number"] = ["Ulm", None, "Rome"], [3.0, 3.0, 4.0]
+    p = model.predict_proba(new)[:, 1]
+    missing = new.assign(town=[None, None, "Rome"], number=[3.0, 3.0, np.nan])
+    np.testing.assert_array_equal(model.predict_proba(missing)[:, 1], p)
+    array = few(categorical_features=[0, 1]).fit(X.to_numpy(dtype=object), y)
+    np.testing.assert_array_equal(array.predict_proba(missing.to_numpy(dtype=object))[:, 1], p)
+
+
+def test_categories_of_sparse_matrices_are_refused():
+    with pytest.raises(ValueError, match="need dense X"):
+        few(categorical_features=[0]).fit(sparse.eye_array(10).tocsr(), np.arange(10) % 2)
+
+
+def test_sparse_is_dense():
+    X, y = data()
+    X[X < 0.5] = 0.0
+    one, other = few().fit(X, y), few().fit(sparse.csr_array(X), y)
+    np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(sparse.csc_array(X)), rtol=1e-9)
+
+
+@pytest.mark.parametrize("categories", [False, True])
+def test_the_fitted_state_is_plain_and_survives(categories, tmp_path):
+    X, y = frame() if categories else data()
+    if categories:
+        X["town"] = X["town"].astype("category")
+    model = few(loss="squared").fit(X, y)
+    p = model.predict_proba(X)
+    assert "_boosters" not in model.__getstate__()
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict_proba(X), p)
+    skops.io.dump(model, tmp_path / "model.skops")
+    unknown = skops.io.get_untrusted_types(file=tmp_path / "model.skops")
+    assert all(name.startswith("properly.") for name in unknown)
+    loaded = skops.io.load(tmp_path / "model.skops", trusted=unknown)
+    np.testing.assert_array_equal(loaded.predict_proba(X), p)
+    np.testing.assert_array_equal(list(loaded.staged_predict_proba(X))[-1], list(model.staged_predict_proba(X))[-1])
+
+
+def test_refitting_forgets():
+    X, y = data()
+    model = few().fit(X, y)
+    before = model.predict_proba(X)
+    again = model.fit(X, 1 - y).predict_proba(X)
+    assert np.corrcoef(again[:, 0], before[:, 1])[0, 1] > 0.9
+    np.testing.assert_array_equal(clone(model).fit(X, 1 - y).predict_proba(X), again)
+
+
+def test_nothing_to_split_leaves_the_base_rate():
+    X, y = np.zeros((60, 2)), np.arange(60) % 3 == 0
+    for early_stopping in (True, False):
+        model = few(early_stopping=early_stopping).fit(X, y)
+        assert model.best_iteration_.tolist() == [0]
+        assert model.models_ == [""]
+        np.testing.assert_allclose(model.predict_proba(X)[:, 1], 1.0 / 3.0)
+        assert list(model.staged_predict_proba(X)) == []
+        np.testing.assert_array_equal(model.feature_importances_, 0.0)
+
+
+def test_a_class_of_one_row_cannot_be_held_out():
+    X, y = np.arange(40.0)[:, None], np.arange(40) == 39
+    model = few(min_samples_leaf=1).fit(X, y)
+    assert not len(model.validation_losses_[0])
+    assert model.best_iteration_.tolist() == [20]
+
+
+@pytest.mark.parametrize("early_stopping", [True, False])
+@pytest.mark.parametrize("kind", ["constant", "missing", "category", "sparse", "large leaves"])
+def test_without_a_split_nothing_is_said(kind, early_stopping, capfd):
+    X, y = np.ones((60, 2)), np.arange(60) % 3 == 0
+    X = {"missing": np.full((60, 2), np.nan), "sparse": sparse.csr_array((60, 2)), "large leaves": data(60)[0]}.get(
+        kind, X
+    )
+    options = {"category": {"categorical_features": [0]}, "large leaves": {"min_samples_leaf": 100}}.get(kind, {})
+    model = few(early_stopping=early_stopping, **options).fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X)[:, 1], 1.0 / 3.0)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_stray_row_does_not_switch_early_stopping_off():
+    X, y = data(1200)
+    labels = y.copy()
+    labels[17] = 2
+    options = {"n_estimators": 200, "learning_rate": 0.5, "n_iter_no_change": 5}
+    model = few(**options).fit(X, labels)
+    assert all(len(losses) for losses in model.validation_losses_)
+    assert max(model.best_iteration_[:2]) < 100
+    # all rows of the other two classes are divided as if it were not there
+    without = few(**options).fit(np.delete(X, 17, axis=0), np.delete(labels, 17))
+    np.testing.assert_allclose(model.validation_losses_[1][0], without.validation_losses_[0][0], rtol=1e-3)
+
+
+def test_a_loss_worse_than_that_of_the_base_rate_is_given_up():
+    """Too long steps for log loss: held-out log loss falls, but boosting loss, which punishes sure errors, grows."""
+    X = np.repeat([[0.0], [1.0]], 50, axis=0)
+    y = np.r_[np.arange(50) == 0, np.arange(50) > 0].astype(int)
+    judges = np.r_[np.arange(50) < 8, np.arange(50) > 7].astype(int)
+    options = {"learning_rate": 2.0, "n_estimators": 1, "max_depth": 1}
+    log = few(**options).fit(X, y, eval_set=(X, judges))
+    assert log.best_iteration_.tolist() == [1]
+    model = few(loss="boosting", **options).fit(X, y, eval_set=(X, judges))
+    composite = Composite(BoostingLoss(), Logit())
+    base, logs = (np.mean(composite.value(judges, v)) for v in (0.0, log.decision_function(X)))
+    assert logs > base
+    assert np.mean(composite.value(judges, model.decision_function(X))) <= base
+    assert model.log_iterations_.tolist() == [0]
+
+
+def test_infinite_losses_are_not_better():
+    X = np.repeat([[0.0], [1.0]], 50, axis=0)
+    y = np.repeat([0, 1], 50)
+    options = {"learning_rate": 1000.0, "n_estimators": 3, "max_depth": 1}
+    log = few(**options).fit(X, y, eval_set=(X, y))
+    assert np.abs(log.decision_function(X)).min() > 1420.0  # boosting loss of the other label overflows
+    model = few(loss="boosting", **options).fit(X, y, eval_set=(X, y))
+    assert model.best_iteration_.tolist() == model.log_iterations_.tolist() == log.best_iteration_.tolist()
+    np.testing.assert_array_equal(model.decision_function(X), log.decision_function(X))
+
+
+@pytest.mark.parametrize("small", [1e-20, 1e-300])
+@pytest.mark.parametrize("link", ["logit", "cloglog", "cauchit"])
+def test_very_unequal_weights_leave_both_classes_a_probability(small, link):
+    X, y = data(300)
+    for rare, column in ((1, 1), (0, 0)):
+        weight = np.where(y == rare, small, 1.0)
+        model = few(link=link, early_stopping=False).fit(X, y, weight)
+        share = small * np.sum(y == rare) / np.sum(y != rare)
+        np.testing.assert_allclose(model.predict_proba(X)[:, column], share, rtol=1e-6)
+
+
+@pytest.mark.parametrize("link", [None, "gev", "cloglog"])
+def test_losses_without_a_lower_bound_need_their_own_link(link):
+    X, y = data(500)
+    loss = GEVLoss(1.5)
+    with pytest.raises(ValueError, match=r"bounded below.*-inf for GEVLoss\(xi=1.5\).*link=GEV\(xi=1.5\)"):
+        few(loss=loss, link=link).fit(X, y)
+    assert few(loss=loss, link=loss.canonical_link).fit(X, y).score(X, y) > 0.7
+
+
+def test_extreme_losses_and_weights_stay_finite():
+    X, y = data(500)
+    X[0] = [1e300, -1e300, *X[0, 2:]]
+    for loss in (BoostingLoss(), BetaLoss(-0.9, -0.9), BetaLoss.tailored(0.01, 1e6), GEVLoss(0.9)):
+        for scale in (1e-300, 1.0, 1e304):
+            model = few(loss=loss, start="base rate", learning_rate=1.0).fit(X, y, np.full(500, scale))
+            assert np.isfinite(model.decision_function(X)).all()
+            assert np.isfinite(model.train_losses_[0]).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"loss": "hinge"}, "loss must be one of"),
+        ({"loss": CostWeightedLoss(0.3)}, "is a step function"),
+        ({"link": "identity"}, "link must be one of"),
+        ({"start": "zero"}, "start must be one of 'log loss', 'base rate', got 'zero'"),
+        ({"n_estimators": 0}, "n_estimators must be a whole number of at least 1, got 0"),
+        ({"learning_rate": -1}, "learning_rate must be above 0"),
+        ({"max_depth": 0}, "max_depth must be a whole number from 1 to"),
+        ({"num_leaves": 1}, "num_leaves must be a whole number from 2 to 131072, got 1"),
+        ({"num_leaves": 10**9}, "num_leaves must be a whole number from 2 to 131072, got 1000000000"),
+        ({"min_samples_leaf": 0}, "min_samples_leaf must be"),
+        ({"min_samples_leaf": 10**12}, "min_samples_leaf must be a whole number from 1 to 2147483647, got"),
+        ({"l2_regularization": -0.1}, "l2_regularization must be at least 0"),
+        ({"validation_fraction": 0}, "validation_fraction must be above 0 and below 1"),
+        ({"n_iter_no_change": 0}, "n_iter_no_change must be"),
+        ({"early_stopping": 1}, "early_stopping must be True or False"),
+        ({"n_jobs": 0}, "n_jobs must be a whole number from 1 to"),
+        ({"n_jobs": -2}, "got -2. None and -1 mean all threads"),
+    ],
+)
+def test_options_are_checked(options, message):
+    X, y = data(100)
+    with pytest.raises(ValueError, match=message):
+        few(**options).fit(X, y)
+
+
+def test_data_are_checked():
+    X, y = data(100)
+    for target, weight, message in [
+        (np.zeros(100), None, "one class only"),
+        (y, np.zeros(100), "zero for every row"),
+        (y, np.where(y == 1, 0.0, 1.0), "every row of class 1 has weight 0"),
+        (y, -np.ones(100), "must not be negative"),
+        (y, np.full(100, 1e307), "finite sum; divide the weights by a large number"),
+        (y, np.where(y == 1, 1e-310, 1.0), "class 1 have a weight of .*too little to count beside"),
+        (y, np.ones(99), "99 entries"),
+        (y.astype(float) + 0.5 * np.arange(100), None, "Unknown label type"),
+        (y[:-1], None, "inconsistent numbers of samples"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            few().fit(X, target, weight)
+    with pytest.raises(ValueError, match="infinity"):
+        few().fit(np.where(X > 1.0, np.inf, X), y)
+    with pytest.raises(ValueError, match="eval_set holds the label 5"):
+        few().fit(X, y, eval_set=(X, y + 5))
+    with pytest.raises(ValueError, match="8 features"):
+        few().fit(X, y).predict(X[:, 1:])
+
+
+COUNTS = "held-out rows are drawn, and bins and min_samples_leaf count, by rows and not by weight"
+EXPECTED = {
+    "check_sample_weight_equivalence_on_dense_data": COUNTS,
+    "check_sample_weight_equivalence_on_sparse_data": COUNTS,
+}
+
+
+@parametrize_with_checks(
+    [
+        ProperBoostingClassifier(n_estimators=20, n_jobs=1),
+        ProperBoostingClassifier("squared", start="base rate", n_estimators=20, min_samples_leaf=2, n_jobs=1),
+        ProperBoostingClassifier("boosting", early_stopping=False, n_estimators=20, min_samples_leaf=2, n_jobs=1),
+    ],
+    expected_failed_checks=lambda estimator: EXPECTED,
+)
+def test_scikit_learn_accepts(estimator, check):
+    check(estimator)
