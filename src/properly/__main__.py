@@ -2,7 +2,10 @@
 
 import sys
 
-from properly.cli import main
+try:
+    from properly.cli import main
+except KeyboardInterrupt:  # before anything has begun
+    sys.exit(130)
 
 if __name__ == "__main__":
     sys.exit(main())

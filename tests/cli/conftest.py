@@ -28,12 +28,12 @@ def properly(capsys, monkeypatch, tmp_path):
 
 @pytest.fixture
 def fails(properly, tmp_path):
-    """Run a command that must fail: exit code 1, one line of explanation, and no new file."""
+    """Run a command that must fail: exit code 1 (or another), one line of explanation, and no new file."""
 
-    def run(*words):
+    def run(*words, code=1):
         before = sorted(tmp_path.rglob("*"))
         done = properly(*words)
-        assert done.code == 1
+        assert done.code == code
         assert done.out == ""
         assert done.err.startswith("properly: error: ")
         assert done.err.count("\n") == 1

@@ -88,12 +88,15 @@ def test_weights_count_rows(properly, scores, write):
     assert_allclose(load("a.skops").predict_proba(table), load("b.skops").predict_proba(table), atol=1e-6)
 
 
-def test_bad_input(fails, scores, write):
+def test_bad_input(properly, fails, scores, write):
     table = read_table(scores).to_pydict()
     words = ("--target", "y", "--score")
     assert "has no column 't'" in fails("calibrate", scores, *words, "t")
     assert "--score must name one score, got 2" in fails("calibrate", scores, *words, "s", "p")
-    assert "--method must be one of 'auto', " in fails("calibrate", scores, *words, "s", "--method", "magic")
+    assert "--target and --score name the same column, 'y'" in fails("calibrate", scores, *words, "y", code=2)
+    done = properly("calibrate", scores, *words, "s", "--method", "magic")
+    assert done.code == 2
+    assert "argument --method: must be one of 'auto', " in done.err
     bad = [*table["s"][:-1], "high"]
     path = write("text.csv", table | {"s": [str(value) for value in bad]})
     assert "text.csv, column 's', row 800: a number is needed, got 'high'" in fails("calibrate", path, *words, "s")
@@ -101,7 +104,9 @@ def test_bad_input(fails, scores, write):
     assert "hole.csv, column 's', row 1: the value is missing, but needed" in fails("calibrate", path, *words, "s")
     path = write("one.csv", table | {"y": [1] * 800})
     assert "one class only, 1" in fails("calibrate", path, *words, "s")
-    assert "probabilities must lie in [0, 1]" in fails("calibrate", scores, *words, "s", "--input", "probability")
+    assert "--input probability is for scores in [0, 1]" in fails(
+        "calibrate", scores, *words, "s", "--input", "probability", code=2
+    )
     three = write("three.csv", table | {"y": np.arange(800) % 3})
     assert "--score must name 3 scores, one for every class, got 1" in fails("calibrate", three, *words, "s")
     assert "there is no folder" in fails("calibrate", scores, *words, "s", "-o", "gone/c.skops")

@@ -233,17 +233,43 @@ def test_bad_tables(fails, write, customers, train, tmp_path):
 
 def test_contradictory_options(fails, train, write, customers):
     fit = ("fit", train, "--target", "left")
-    assert "--calibration must be one of 'auto', 'none', 'platt'" in fails(*fit, "--calibration", "magic")
-    assert "column 'left' cannot be a feature as well" in fails(*fit, "--features", "age,left")
+    assert "--target and --features name the same column, 'left'" in fails(*fit, "--features", "age,left", code=2)
+    assert "--target and --weight name the same column, 'left'" in fails(*fit, "--weight", "left", code=2)
     assert "has no column 'zip'" in fails(*fit, "--ignore", "zip")
     assert "has no column 'zip'" in fails(*fit, "--categories", "zip")
     assert "no column left to learn from" in fails(*fit, "--ignore", "age,income,town,member,since")
     assert "has no class 'maybe', only 'no', 'yes'" in fails(*fit, "--positive", "maybe")
-    assert "cv must be at least 2, got 1" in fails(*fit, *FAST, "--folds", 1)
     three = write("three.csv", customers() | {"left": np.array(list("abc"))[np.arange(600) % 3]})
     assert "--population-rate is for two classes, the target has 3" in fails(
         "fit", three, "--target", "left", "--population-rate", 0.1
     )
+
+
+def test_a_column_without_a_name_is_not_learned_from(properly, fails, write, customers):
+    path = write("index.csv", {"": np.arange(600)} | customers())
+    assert "index.csv has a column without a name, perhaps the row numbers" in fails("fit", path, "--target", "left")
+    done = properly("fit", path, "--target", "left", *FAST, "--ignore", '""', "--json")
+    assert done.summary["features"] == ["age", "income", "town", "member", "since"]
+
+
+def test_names_with_commas_and_spaces(properly, write, customers):
+    columns = customers()
+    path = write("names.csv", {"age, years": columns["age"], " income ": columns["income"], "left": columns["left"]})
+    done = properly("fit", path, "--target", "left", *FAST, "--features", '" income ","age, years"', "--json")
+    assert done.summary["features"] == [" income ", "age, years"]
+
+
+def test_fewer_folds_are_told(properly, write, customers):
+    columns = customers(60)
+    columns["left"] = ["yes" if k < 3 else "no" for k in range(60)]
+    path = write("few.csv", columns)
+    done = properly("fit", path, "--target", "left", *FAST, "--categories", "town", "--positive", "no")
+    note = "there are 3 folds instead of 5, because the rarest class, yes, has 3 rows"
+    assert f"Note: {note}." in done.out
+    page = Path("fit.html").read_text()
+    for name, value in {"notes": note, "methods": FAST[1], "positive class": "no", "categories": "town"}.items():
+        assert f"<dt>{name}</dt><dd>{value}</dd>" in page
+    assert "<dt>calibration</dt>" in page
 
 
 def test_outputs_are_checked_first(fails, train, monkeypatch):
@@ -253,6 +279,10 @@ def test_outputs_are_checked_first(fails, train, monkeypatch):
     assert "there is no folder" in fails(*fit, "--report", "gone/fit.html")
     assert "is a folder" in fails(*fit, "-o", ".")
     assert "train.csv is an input; give the output another name" in fails(*fit, "-o", train)
+    assert "./both is another output; give the output another name" in fails(*fit, "-o", "both", "--report", "./both")
+    Path("fixed.html").write_text("old")
+    monkeypatch.setattr("properly.cli.files.os.access", lambda path, mode: Path(path).is_dir())
+    assert "fixed.html cannot be written: the file is read-only" in fails(*fit, "--report", "fixed.html")
 
 
 @pytest.mark.parametrize("where", ["compare", "save", "fit_page"])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from properly.cli import FAILED, INTERRUPTED, MISUSED, OK
+from properly.cli import FAILED, INTERRUPTED, MISUSED, OK, TERMINATED
 from properly.cli.methods import METHODS
 from properly.cli.parser import COMMANDS, make_parser
 from properly.tables.formats import FORMATS
@@ -38,4 +38,4 @@ def test_methods_formats_and_exit_codes_are_listed():
     for name, method in METHODS.items():
         assert f"| `{method.usage(name)}` | {method.about}" in GUIDE
     assert all(f"`{ending}`" in GUIDE for ending in FORMATS)
-    assert all(f"| {code} |" in GUIDE for code in (OK, FAILED, MISUSED, INTERRUPTED))
+    assert all(f"| {code} |" in GUIDE for code in (OK, FAILED, MISUSED, INTERRUPTED, TERMINATED))

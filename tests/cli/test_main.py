@@ -13,7 +13,7 @@ import pytest
 
 import properly as package
 from properly.cli import main, parser
-from properly.cli.parser import COMMANDS, names, share
+from properly.cli.parser import COMMANDS, Misuse, names, path, seed, share, whole
 
 MODULE = [sys.executable, "-m", "properly"]
 
@@ -74,7 +74,12 @@ def test_wrong_arguments_are_misuse(words, capsys):
 def test_types_of_arguments():
     assert names("a, b") == ["a", "b"]
     assert share("0.25") == 0.25
-    for convert, text in ((names, "a,,b"), (share, "1"), (share, "x"), (share, "nan")):
+    assert names(' a ,"b, c"," d ","say ""e""",""') == ["a", "b, c", " d ", 'say "e"', ""]
+    assert whole(2)("2") == 2
+    bad = [(names, text) for text in ("", "a,,b", "a,", '"a', 'a"b', '"a"b', "a,b,a")]
+    bad += [(share, text) for text in ("1", "x", "nan")]
+    bad += [(whole(2), "1"), (whole(2), "2.0"), (seed, "-1"), (seed, str(2**32)), (path, " ")]
+    for convert, text in bad:
         with pytest.raises(parser.argparse.ArgumentTypeError):
             convert(text)
 
@@ -116,6 +121,26 @@ def test_errors_are_one_line(command, capsys, error, message):
     assert capsys.readouterr().err == f"properly: error: {message}\n"
 
 
+def test_arguments_that_do_not_go_together_are_misuse(command, capsys):
+    assert main(command(raising(Misuse("they do not go together")))) == 2
+    assert capsys.readouterr().err == "properly: error: they do not go together\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--folds", "1"], "argument --folds: must be a whole number of at least 2, got '1'"),
+        (["--seed", "-1"], "argument --seed: must be a whole number from 0 to 4294967295, got '-1'"),
+        (["--calibration", "magic"], "argument --calibration: must be one of 'auto', 'none', 'platt'"),
+        (["--report", ""], "argument --report: must be the name of a file, got an empty text"),
+        (["--features", "x,x"], "argument --features: names the column 'x' twice"),
+    ],
+)
+def test_wrong_values_name_their_option(words, message, capsys):
+    assert main(["fit", "a.csv", "--target", "y", *words]) == 2
+    assert message in capsys.readouterr().err
+
+
 def test_a_mistake_of_ours_is_called_so(command, capsys, monkeypatch):
     words = command(raising(KeyError("x")))
     monkeypatch.delenv("PROPERLY_DEBUG", raising=False)
@@ -144,10 +169,47 @@ def test_a_signal_interrupts():
     assert signal.SIGINT == 2
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="processes there end without being asked")
+def test_being_told_to_end_leaves_nothing(tmp_path):
+    code = (
+        "import os, signal, time\nimport properly.cli.predict as command\nfrom properly.atomic import atomic_path\n"
+        "def run(arguments):\n    with atomic_path(arguments.output) as temporary:\n"
+        "        os.kill(os.getpid(), signal.SIGTERM)\n        time.sleep(60)\ncommand.run = run"
+    )
+    done = started(code, "predict", "model", "table", "-o", tmp_path / "scored.csv")
+    assert done.returncode == 143
+    assert done.stderr == "properly: error: terminated; nothing was written half.\n"
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no shell that closes streams")
+@pytest.mark.parametrize("option", [[], ["--json"]])
+def test_streams_may_be_closed(option):
+    summary = {"rows": 1, "columns": [], "output": ""}
+    code = f"import properly.cli.predict as command\ncommand.run = lambda arguments: {summary}"
+    program = f"import sys\nfrom properly.cli import main\n{code}\nsys.exit(main(sys.argv[1:]))"
+    words = [sys.executable, "-c", program, "predict", "model", "table", *option]
+    done = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", *words], stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_streams_that_know_few_signs():
+    summary = {"rows": 1, "columns": ["é"], "output": "∞"}
+    code = f"import properly.cli.predict as command\ncommand.run = lambda arguments: {summary}"
+    environment = os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    shown = started(code, "predict", "model", "table", env=environment)
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert "new columns ?." in shown.stdout
+    for_machines = started(code, "predict", "model", "table", "--json", env=environment)
+    assert json.loads(for_machines.stdout)["columns"] == ["é"]
+
+
 def test_warnings_are_one_line(command, capsys):
     def run(arguments):
         for _ in range(3):
             warnings.warn("two\nlines", UserWarning, stacklevel=1)
+        for row in (5, 70_000):
+            warnings.warn(f"column 'a', first in row {row}", UserWarning, stacklevel=1)
         warnings.warn("for programmers", DeprecationWarning, stacklevel=1)
         return {}
 
@@ -155,7 +217,7 @@ def test_warnings_are_one_line(command, capsys):
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         assert main(words) == 0
-    assert capsys.readouterr().err == "properly: warning: two lines\n"
+    assert capsys.readouterr().err == ("properly: warning: two lines\nproperly: warning: column 'a', first in row 5\n")
 
 
 def test_json_has_no_infinity(command, capsys):

@@ -78,3 +78,8 @@ def test_bad_input(fails, sites, write):
     new = write("new.csv", {"warmth": [1.0], "rain": [1.0]})
     assert "new.csv has no column 'soil'" in fails(*words, presence, "--predict", new)
     assert "is an input" in fails(*words, presence, "-o", presence)
+    assert "has the column 'nope' to ignore" in fails(*words, presence, "--ignore", "nope")
+    assert "the ending must be one of" in fails(*words, presence, "--predict", background, "--scored", "x.xyz")
+    assert "m.csv is another output" in fails(
+        *words, presence, "--predict", background, "--scored", "m.csv", "-o", "m.csv"
+    )

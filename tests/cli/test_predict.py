@@ -219,3 +219,51 @@ def test_memory_does_not_grow_with_the_table(model, tmp_path):
         done = subprocess.run(program, capture_output=True, text=True, check=True)
         peaks.append(int(done.stderr.split()[-1]))
     assert peaks[1] < 1.3 * peaks[0]
+
+
+@pytest.mark.parametrize("target", [".parquet", ".csv", ".arrow"])
+def test_empty_columns_and_spaces_in_text(properly, model, new, write, target, tmp_path):
+    write("new.csv", new)
+    header, *lines = Path("new.csv").read_text().splitlines()
+    spaced = [", ".join([*line.split(","), "", "7", '"NA"']) for line in lines]
+    Path("spaced.csv").write_text("\n".join([f"{header},nothing,seven,code", *spaced]).replace(', "', ',"') + "\n")
+    # Categories keep their spaces: only typed values are trimmed.
+    text = Path("spaced.csv").read_text()
+    for town in ("Bath", "Rome", "Ulm"):
+        text = text.replace(f", {town}", f",{town}")
+    Path("spaced.csv").write_text(text)
+    done = properly("predict", model, "spaced.csv", "-o", f"scored{target}", "--unseen", "missing", "--json")
+    assert done.code == 0, done.err
+    scored = read_table(f"scored{target}")
+    assert scored["seven"].to_pylist() == [7] * 200
+    assert scored["code"].to_pylist() == ["NA"] * 200
+    assert scored["age"].to_pylist() == new["age"].to_pylist()
+
+
+def test_cells_of_text_stay_what_they_are(properly, model, new, write):
+    write("new.csv", new | {"code": [["NA", "", None, "x"][k % 4] for k in range(200)]})
+    assert properly("predict", model, "new.csv", "-o", "scored.csv").code == 0
+    before, after = (Path(name).read_text().splitlines() for name in ("new.csv", "scored.csv"))
+    assert [line.rpartition(",")[0].rpartition(",")[0] for line in after] == before
+    assert sum(line.endswith(',"NA"') for line in before) == sum(line.endswith(',""') for line in before) == 50
+
+
+def test_codes_are_the_same_in_every_format(properly, write):
+    random = np.random.default_rng(0)
+    code, flag = random.integers(1, 4, 300), random.integers(0, 2, 300)
+    y = (random.random(300) < code / 4).astype(int)
+    Path("train.csv").write_text(
+        "code,flag,y\n" + "".join(f"{c}.0,{bool(f)},{k}\n" for c, f, k in zip(code, flag, y, strict=True))
+    )
+    options = ("--categories", "code", "--method", "logistic", "--calibration", "none")
+    assert properly("fit", "train.csv", "--target", "y", *options, "-o", "m.skops").code == 0
+    found = []
+    for name, columns in {
+        "a.parquet": {"code": code, "flag": flag == 1},
+        "b.csv": {"code": code, "flag": flag},
+        "c.csv": {"code": [f"{c}.0" for c in code], "flag": flag.astype(float)},
+    }.items():
+        done = properly("predict", "m.skops", write(name, columns), "-o", f"scored-{name}")
+        assert done.code == 0, done.err
+        found.append(read_table(f"scored-{name}")["probability_1"].to_numpy())
+    assert_allclose(found[1:], [found[0]] * 2, rtol=1e-15)

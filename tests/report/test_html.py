@@ -50,3 +50,7 @@ def test_the_page_forbids_everything_from_outside():
     assert "http://" not in built
     assert "https://" not in built
     assert "unsafe-inline'; script-src 'sha256-" in built
+
+
+def test_a_percent_sign_stays_with_its_number():
+    assert element("p", "a 95 % interval, a % b") == "<p>a 95\N{NO-BREAK SPACE}% interval, a % b</p>"

@@ -1,5 +1,6 @@
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from properly.report.predictions import columns_of_classes, read_predictions
@@ -109,3 +110,22 @@ def test_bad_values_are_named(tmp_path, name, case):
     arguments = {"target": "y", "probability": ["p"]} | options
     with pytest.raises(TableError, match=message):
         read_predictions(path, **arguments)
+
+
+def test_values_of_a_dictionary_that_do_not_occur_are_no_classes(tmp_path):
+    target = pa.DictionaryArray.from_arrays(pa.array([3, 1, 3, 1]), ["gone", "no", "lost", "yes"])
+    group = pa.DictionaryArray.from_arrays(pa.array([2, 0, None, 0]), ["north", "nowhere", "south"])
+    pq.write_table(pa.table({"y": target, "p": [0.9, 0.2, 0.7, 0.4], "g": group}), tmp_path / "p.parquet")
+    found = read_predictions(tmp_path / "p.parquet", "y", ["p"], group="g")
+    assert found.classes == ("no", "yes")
+    assert found.codes.tolist() == [1, 0, 1, 0]
+    assert [found.group_names[code] for code in found.group] == ["south", "north", "(missing)", "north"]
+    assert len(found.group_names) == 3
+
+
+def test_the_positive_class_is_named_by_its_meaning(tmp_path):
+    pq.write_table(pa.table({"y": [True, False], "p": [0.9, 0.2]}), tmp_path / "p.parquet")
+    for positive in ("false", "0", "False"):
+        found = read_predictions(tmp_path / "p.parquet", "y", ["p"], positive=positive)
+        assert found.classes == ("True", "False")
+        assert found.codes.tolist() == [0, 1]

@@ -59,7 +59,7 @@ def test_numbers_are_numbers_in_any_type(column):
     ids=lambda column: str(column.type),
 )
 def test_categories_are_categories_in_any_type(column):
-    for encoder in (TableEncoder().fit({"a": ["a", "b"]}), TableEncoder().fit(pa.table({"a": column}))):
+    for encoder in (TableEncoder().fit({"a": ["a", "b", None]}), TableEncoder().fit(pa.table({"a": column}))):
         assert_array_equal(encoder.transform(pa.table({"a": column})), [[1], [0], [nan]])
 
 

@@ -205,3 +205,20 @@ def test_dictionaries_that_change_from_batch_to_batch(tmp_path):
         write_batches(path, parts[0].schema, [batch for part in parts for batch in part.to_batches()])
         assert read_table(path).column("a").to_pylist() == ["x", "y", "z"]
     assert pq.read_table(tmp_path / "table.parquet").num_rows == 3
+
+
+@pytest.mark.parametrize("text", ["naïve,b\n1,2\n", "a,b\n1,é\n"])
+def test_another_encoding_is_told(csv, text):
+    with pytest.raises(TableError, match="not encoded in UTF-8; convert it first"):
+        read_table(csv(text.encode("latin-1")))
+
+
+def test_a_ragged_row_of_another_encoding_is_told(csv):
+    with pytest.raises(TableError, match="line 2 has 3 cells, the header 2"):
+        read_table(csv("a,b\n1,é,3\n".encode("latin-1")))
+
+
+def test_a_row_that_is_too_long_is_told(csv, monkeypatch):
+    monkeypatch.setattr("properly.tables.reading.BATCH_BYTES", 2**12)
+    with pytest.raises(TableError, match="a row of more than 4,096 bytes, which is more than is read at once"):
+        read_table(csv("a,b\n" + "1,2\n" * 100 + f"1,{'x' * 20_000}\n" + "1,2\n" * 10_000))

@@ -12,25 +12,49 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
+import signal
 import sys
+import threading
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from math import isfinite
 from typing import Any
 
-from properly.cli.parser import make_parser
+from properly.cli.parser import Misuse, make_parser
 
-OK, FAILED, MISUSED, INTERRUPTED = 0, 1, 2, 130
+OK, FAILED, MISUSED, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
+_ROW = re.compile(r"\brow \d+")
 DEBUG_VARIABLE = "PROPERLY_DEBUG"
+
+
+class _Terminated(BaseException):
+    """The system asked the process to end (SIGTERM), which unwinds as Ctrl-C does, so that files are cleaned up."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; return its exit code.
 
     0 means done. 1 means that the input cannot be used or the output not be written: one line on the standard error
-    stream says why, and nothing half-written is left. 2 means that the arguments are wrong, 130 that Ctrl-C ended it.
+    stream says why, and nothing half-written is left. 2 means that the arguments are wrong, 130 that Ctrl-C ended it,
+    143 that SIGTERM did.
     """
+    _prepare_streams()
+    try:
+        with _termination():
+            return _main(argv)
+    except KeyboardInterrupt:
+        _say("interrupted; nothing was written half.")
+        return INTERRUPTED
+    except _Terminated:
+        _say("terminated; nothing was written half.")
+        return TERMINATED
+
+
+def _main(argv: Sequence[str] | None) -> int:
+    """The exit code, unless a signal ends it."""
     try:
         arguments = make_parser().parse_args(argv)
         with warnings.catch_warnings():
@@ -39,9 +63,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()  # a full disk is told here, not when Python ends
     except SystemExit as stop:  # argparse has said what is wrong, or has given help or version
         return stop.code if isinstance(stop.code, int) else OK
-    except KeyboardInterrupt:
-        _say("interrupted; nothing was written half.")
-        return INTERRUPTED
     except BrokenPipeError:  # who reads our output, such as head, has seen enough
         _drop_standard_output()
         return FAILED
@@ -51,14 +72,41 @@ def main(argv: Sequence[str] | None = None) -> int:
         _say(_one_line(error))
         if isinstance(error, OSError) and error.filename is None:
             _drop_standard_output()
-        return FAILED
+        return MISUSED if isinstance(error, Misuse) else FAILED
     return OK
+
+
+def _prepare_streams() -> None:
+    """Signs that a stream cannot show become question marks; a closed stream becomes one that nobody reads."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        elif name == "stdout" and hasattr(stream, "reconfigure"):  # the other one writes codes for them
+            stream.reconfigure(errors="replace")
+
+
+@contextmanager
+def _termination() -> Iterator[None]:
+    """Let SIGTERM raise an exception; only the main thread may say so."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(*_: Any) -> None:
+        raise _Terminated
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _run(arguments: Any) -> None:
     command = import_module(f"properly.cli.{arguments.command}")
     if arguments.json:
-        print(json.dumps(_finite(command.run(arguments)), indent=2, ensure_ascii=False, allow_nan=False))
+        print(json.dumps(_finite(command.run(arguments)), indent=2, allow_nan=False))
         return
     from properly.cli.console import terminal
 
@@ -76,14 +124,15 @@ def _finite(value: Any) -> Any:
 
 
 def _one_line_warnings() -> Any:
-    """What shows a warning: in one line, once, and not if it is for programmers."""
+    """What shows a warning: in one line, once though batches repeat it of other rows, and not if for programmers."""
     shown: set[str] = set()
 
     def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
         text = " ".join(str(message).split())
-        if text in shown or issubclass(category, DeprecationWarning | FutureWarning | PendingDeprecationWarning):
+        about = _ROW.sub("", text)
+        if about in shown or issubclass(category, DeprecationWarning | FutureWarning | PendingDeprecationWarning):
             return
-        shown.add(text)
+        shown.add(about)
         print(f"properly: warning: {text}", file=sys.stderr)
 
     return show

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from properly.cli.parser import new_parser
+from properly.cli.parser import new_parser, path
 
 REPORT = "audit.html"
 _MOST_GROUPS = 10
@@ -37,12 +37,15 @@ def add_parser(subparsers: Any) -> None:
         "--costs", metavar="A:B", type=_costs, help="the costs of a false positive and of a false negative, as in 1:20"
     )
     parser.add_argument("--weight", metavar="COLUMN", help="how many rows each row stands for")
-    parser.add_argument("--report", metavar="FILE", default=REPORT, help="where the report goes (default: %(default)s)")
+    parser.add_argument(
+        "--report", type=path, metavar="FILE", default=REPORT, help="where the report goes (default: %(default)s)"
+    )
 
 
 def run(arguments: argparse.Namespace) -> dict[str, Any]:
     """Read, judge, write the report; the summary is what `summary_of` says."""
     from properly.atomic import atomic_path
+    from properly.cli.columns import require_distinct
     from properly.cli.console import progress
     from properly.cli.files import checked_output
     from properly.report import audit, audit_page
@@ -50,6 +53,9 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     from properly.report.predictions import read_predictions
     from properly.report.summary import summary_of
 
+    require_distinct(
+        {"--target": arguments.target, "--probability": arguments.probability, "--weight": arguments.weight}
+    )
     checked_output(arguments.report, [arguments.predictions])
     with progress("Audit", 3) as tell, atomic_path(arguments.report) as temporary:
         tell(0, "reading")

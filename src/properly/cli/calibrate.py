@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from properly.cli.parser import new_parser
+from properly.cli.parser import new_parser, one_of, path, seed
 
 
 def add_parser(subparsers: Any) -> None:
@@ -29,7 +29,7 @@ def add_parser(subparsers: Any) -> None:
         "with the same prefix",
     )
     parser.add_argument(
-        "--method", default="auto", metavar="NAME", help="such as platt, beta or isotonic (default auto)"
+        "--method", type=_method, default="auto", metavar="NAME", help="such as platt, beta or isotonic (default auto)"
     )
     parser.add_argument(
         "--input",
@@ -40,10 +40,21 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument("--positive", metavar="CLASS", help="the positive of two classes (default: the second, sorted)")
     parser.add_argument("--weight", metavar="COLUMN", help="the column that says how many rows a row stands for")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the folds (default 0)")
+    parser.add_argument("--seed", type=seed, default=0, metavar="N", help="seed of the folds (default 0)")
     parser.add_argument(
-        "-o", "--output", default="calibrator.skops", metavar="FILE", help="the map (default calibrator.skops)"
+        "-o",
+        "--output",
+        type=path,
+        default="calibrator.skops",
+        metavar="FILE",
+        help="the map (default %(default)s)",
     )
+
+
+def _method(text: str) -> str:
+    from properly.calibration.methods import METHODS
+
+    return one_of(text, METHODS)
 
 
 def run(arguments: Any) -> dict[str, Any]:

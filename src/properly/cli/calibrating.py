@@ -8,12 +8,13 @@ import numpy as np
 
 from properly import __version__, save
 from properly.calibration.methods import METHODS
+from properly.cli.columns import require_distinct
 from properly.cli.console import progress
 from properly.cli.files import checked_output
 from properly.cli.fitting import read_target
+from properly.cli.parser import Misuse
 from properly.comparison import cross_calibrated, stratified_folds
 from properly.metrics import log_loss
-from properly.options import choose
 from properly.probabilities import Array
 from properly.report.facts import file_facts
 from properly.report.predictions import columns_of_classes
@@ -26,7 +27,7 @@ _FOLDS = 5
 
 def calibrate_table(arguments: Any) -> dict[str, Any]:
     """Learn the map, save it, and say what it does to rows that it was not learned from."""
-    method = choose(arguments.method, METHODS, "--method")
+    require_distinct({"--target": arguments.target, "--score": arguments.score, "--weight": arguments.weight})
     checked_output(arguments.output, [arguments.table])
     file = TableFile(arguments.table)
     special = [arguments.target] + ([arguments.weight] if arguments.weight else [])
@@ -37,9 +38,15 @@ def calibrate_table(arguments: Any) -> dict[str, Any]:
         numbers(table.column(name), Place(file.path, name))  # texts are told here
     encoder = TableEncoder(missing="refuse").fit(table.select(columns), source=file.path)
     scores = encoder.transform(table, source=file.path)
-    kind = _kind(scores) if arguments.input == "auto" else arguments.input
+    kind = _kind(scores)
+    if arguments.input == "probability" and kind == "score":
+        raise Misuse(
+            f"--input probability is for scores in [0, 1], but they reach from {scores.min():g} to {scores.max():g}; "
+            "leave it out, or say --input score."
+        )
+    kind = kind if arguments.input == "auto" else arguments.input
     scores = scores[:, 0] if len(classes) == 2 else scores
-    calibrator = method(input=kind)
+    calibrator = METHODS[arguments.method](input=kind)
     with progress("Calibrating", None) as tell:
         tell(0, arguments.method)
         calibrator.fit(scores, codes, weight)

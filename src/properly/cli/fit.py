@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from properly.cli.methods import METHODS, parse_methods
-from properly.cli.parser import names, new_parser, share
+from properly.cli.parser import names, new_parser, one_of, path, seed, share, whole
 
 
 def add_parser(subparsers: Any) -> None:
@@ -32,6 +32,7 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument(
         "--calibration",
+        type=_calibration,
         default="auto",
         metavar="NAME",
         help="auto (default) lets every model compete with and without calibration; none; or a calibration method for "
@@ -45,16 +46,23 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument("--positive", metavar="CLASS", help="the positive of two classes (default: the second, sorted)")
     chosen = parser.add_mutually_exclusive_group()
-    chosen.add_argument("--features", type=names, metavar="COLUMNS", help="use these columns only, separated by commas")
+    chosen.add_argument(
+        "--features",
+        type=names,
+        metavar="COLUMNS",
+        help='use these columns only, separated by commas; a name with a comma in quotation marks, as in a,"b, c"',
+    )
     chosen.add_argument("--ignore", type=names, default=[], metavar="COLUMNS", help="use all columns but these")
     parser.add_argument(
         "--categories", type=names, default=[], metavar="COLUMNS", help="columns of categories that look like numbers"
     )
     parser.add_argument("--weight", metavar="COLUMN", help="the column that says how many rows a row stands for")
-    parser.add_argument("--folds", type=int, default=5, metavar="N", help="folds of the cross-validation (default 5)")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of all that is random (default 0)")
-    parser.add_argument("-o", "--output", default="model.skops", metavar="FILE", help="the model (default model.skops)")
-    parser.add_argument("--report", default="fit.html", metavar="FILE", help="the report (default fit.html)")
+    parser.add_argument("--folds", type=whole(2), default=5, metavar="N", help="folds of cross-validation (default 5)")
+    parser.add_argument("--seed", type=seed, default=0, metavar="N", help="seed of all that is random (default 0)")
+    parser.add_argument(
+        "-o", "--output", type=path, default="model.skops", metavar="FILE", help="the model (default model.skops)"
+    )
+    parser.add_argument("--report", type=path, default="fit.html", metavar="FILE", help="the report (default fit.html)")
 
 
 def run(arguments: Any) -> dict[str, Any]:
@@ -90,6 +98,12 @@ def show(summary: dict[str, Any], console: Any) -> None:
     for note in summary["notes"]:
         console.print(f"Note: {note}.")
     console.print(f"\nModel:  {summary['model']}\nReport: {summary['report']}")
+
+
+def _calibration(text: str) -> str:
+    from properly.calibration.methods import METHODS as CALIBRATIONS
+
+    return one_of(text, ["auto", "none", *(name for name in CALIBRATIONS if name != "auto")])
 
 
 def _number(value: float, digits: int) -> str:

@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 from properly import __version__, save
 from properly.atomic import atomic_path
 from properly.calibration import CalibratedClassifier
-from properly.calibration.methods import METHODS as CALIBRATIONS
+from properly.cli.columns import require_distinct, require_named
 from properly.cli.console import progress
 from properly.cli.files import checked_output
 from properly.cli.methods import Setting, candidates
 from properly.comparison import CALIBRATED, Comparison, compare
-from properly.options import choose
 from properly.prevalence import PriorCorrectedClassifier
 from properly.probabilities import Array
 from properly.report import audit, fit_page
@@ -24,8 +23,6 @@ from properly.tables import TableClassifier, TableEncoder, TableFile
 from properly.tables.errors import Place, TableError, require_columns
 from properly.tables.labels import Label, Labels, class_labels, require_two_rows
 from properly.tables.values import weights
-
-_CALIBRATIONS = {"auto": "auto", "none": None} | {name: name for name in CALIBRATIONS if name != "auto"}
 
 
 class TrainingRows(NamedTuple):
@@ -45,9 +42,9 @@ class TrainingRows(NamedTuple):
 
 def fit_table(arguments: Any) -> dict[str, Any]:
     """Compare, fit, save; returns the summary."""
-    calibration = choose(arguments.calibration, _CALIBRATIONS, "--calibration")
-    for path in (arguments.output, arguments.report):
-        checked_output(path, [arguments.table])
+    calibration = None if arguments.calibration == "none" else arguments.calibration
+    checked_output(arguments.output, [arguments.table])
+    checked_output(arguments.report, [arguments.table], [arguments.output])
     with progress("Fitting", 1.0) as tell:
         tell(0.0, "reading")
         rows = read_training_rows(arguments)
@@ -67,10 +64,11 @@ def fit_table(arguments: Any) -> dict[str, Any]:
             random_state=arguments.seed,
             progress=lambda done, note: tell(0.9 * done, note),
         )
+        notes += _fewer_folds(arguments.folds, comparison, rows)
         tell(0.9, f"{comparison.best}, on all rows")
         classifier = _refitted(models, comparison, calibration, arguments.population_rate, rows)
         tell(0.95, "report")
-        page = _page(arguments, comparison, rows)
+        page = _page(arguments, comparison, rows, notes)
         summary = _summary(arguments, comparison, rows, notes)
         save(TableClassifier(rows.encoder, classifier, rows.classes), arguments.output, metadata=summary)
         with atomic_path(arguments.report) as temporary:
@@ -81,12 +79,11 @@ def fit_table(arguments: Any) -> dict[str, Any]:
 def read_training_rows(arguments: Any) -> TrainingRows:
     """The rows as numbers, with everything checked."""
     file = TableFile(arguments.table)
+    require_distinct({"--target": arguments.target, "--weight": arguments.weight, "--features": arguments.features})
     special = [arguments.target] + ([arguments.weight] if arguments.weight else [])
     require_columns([*special, *arguments.ignore, *(arguments.features or [])], file.names, file.path)
     features = arguments.features or [name for name in file.names if name not in (*special, *arguments.ignore)]
-    for name in special:
-        if name in features:
-            raise TableError(f"column {name!r} cannot be a feature as well.")
+    require_named(features, file.path)
     require_columns(arguments.categories, features, f"the list of features of {file.path}")
     if not features:
         raise TableError(f"{file.path} has no column left to learn from.")
@@ -122,7 +119,16 @@ def _refitted(
     return model.fit(rows.X, rows.codes, sample_weight=rows.weight)
 
 
-def _page(arguments: Any, comparison: Comparison, rows: TrainingRows) -> str:
+def _fewer_folds(wanted: int, comparison: Comparison, rows: TrainingRows) -> list[str]:
+    """A note if there are fewer folds than asked for."""
+    n_folds = int(comparison.folds.max()) + 1
+    if n_folds == wanted:
+        return []
+    label = rows.classes[int(np.argmin(rows.setting(0).class_rows))]
+    return [f"there are {n_folds} folds instead of {wanted}, because the rarest class, {label}, has {n_folds} rows"]
+
+
+def _page(arguments: Any, comparison: Comparison, rows: TrainingRows, notes: list[str]) -> str:
     """The report: the comparison, and an audit of the best one's probabilities for held-out rows."""
     judged = audit(
         rows.codes,
@@ -131,7 +137,8 @@ def _page(arguments: Any, comparison: Comparison, rows: TrainingRows) -> str:
         class_names=[str(label) for label in rows.classes],
         random_state=arguments.seed,
     )
-    return fit_page(comparison, judged, _facts(arguments, comparison, rows), f"Models for {arguments.target}")
+    facts = _facts(arguments, comparison, rows, notes)
+    return fit_page(comparison, judged, facts, f"Models for {arguments.target}")
 
 
 def _summary(arguments: Any, comparison: Comparison, rows: TrainingRows, notes: list[str]) -> dict[str, Any]:
@@ -183,15 +190,21 @@ def _listed(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def _facts(arguments: Any, comparison: Comparison, rows: TrainingRows) -> dict[str, str]:
+def _facts(arguments: Any, comparison: Comparison, rows: TrainingRows, notes: list[str]) -> dict[str, str]:
     facts = {
         **file_facts(arguments.table),
         "rows": f"{len(rows.codes):,}",
         "target": arguments.target,
         "features": ", ".join(column.name for column in rows.encoder.columns_),
+        "methods": ", ".join(arguments.method),
+        "calibration": arguments.calibration,
         "model": f"{arguments.output}: {comparison.best}, fitted to all rows",
         "folds": f"{int(comparison.folds.max()) + 1}, with seed {arguments.seed}",
     }
+    if len(rows.classes) == 2:
+        facts["positive class"] = str(rows.classes[1])
+    if arguments.categories:
+        facts["categories"] = ", ".join(arguments.categories)
     if arguments.weight:
         facts["weight"] = arguments.weight
     if arguments.population_rate is not None:
@@ -199,4 +212,6 @@ def _facts(arguments: Any, comparison: Comparison, rows: TrainingRows) -> dict[s
             f"the saved model is for a share of {arguments.population_rate:g} of {rows.classes[1]}; this page judges "
             "the probabilities before that correction, in the proportions of the table"
         )
+    if notes:
+        facts["notes"] = "; ".join(notes)
     return {**facts, **version_facts()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from properly.cli.parser import names, new_parser, share
+from properly.cli.parser import names, new_parser, path, share
 
 
 def add_parser(subparsers: Any) -> None:
@@ -51,11 +51,12 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--predict", metavar="FILE", help="a table of sites to predict")
     parser.add_argument(
         "--scored",
+        type=path,
         metavar="FILE",
         help="the table with predictions (default: NAME-scored.ENDING in the working folder)",
     )
     parser.add_argument(
-        "-o", "--model", default="maxent.skops", metavar="FILE", help="the model (default maxent.skops)"
+        "-o", "--model", type=path, default="maxent.skops", metavar="FILE", help="the model (default maxent.skops)"
     )
 
 

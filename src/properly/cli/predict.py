@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from properly.cli.parser import new_parser
+from properly.cli.parser import new_parser, path
 
 
 def add_parser(subparsers: Any) -> None:
@@ -23,6 +23,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         "-o",
         "--output",
+        type=path,
         metavar="FILE",
         help="the table with probabilities, in the format of its ending (default: NAME-scored.ENDING of the table, in "
         "the working folder)",

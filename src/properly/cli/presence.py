@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import expit
 
 from properly import __version__, save
+from properly.cli.columns import require_named
 from properly.cli.console import progress
 from properly.cli.files import checked_output, scored_path
 from properly.cli.scoring import score_table
@@ -27,7 +28,7 @@ def fit_presence(arguments: Any) -> dict[str, Any]:
     presence, background = TableFile(arguments.presence), TableFile(arguments.background)
     columns = _columns(arguments, presence, background)
     if arguments.predict:
-        checked_output(arguments.scored or scored_path(arguments.predict), inputs)
+        checked_output(arguments.scored or scored_path(arguments.predict), inputs, [arguments.model], table=True)
         require_columns(columns, TableFile(arguments.predict).names, arguments.predict)
     seen = presence.read(columns, texts=arguments.categories)
     region = background.read(columns, texts=arguments.categories)
@@ -67,13 +68,16 @@ def fit_presence(arguments: Any) -> dict[str, Any]:
 
 def _columns(arguments: Any, presence: TableFile, background: TableFile) -> list[str]:
     """Those named, or those that both tables have."""
-    named = [*(arguments.columns or []), *arguments.ignore, *arguments.categories]
     for file in (presence, background):
-        require_columns([name for name in named if name not in arguments.ignore], file.names, file.path)
+        require_columns([*(arguments.columns or []), *arguments.categories], file.names, file.path)
+    for name in arguments.ignore:
+        if name not in (*presence.names, *background.names):
+            raise TableError(f"neither {presence.path} nor {background.path} has the column {name!r} to ignore.")
     shared = [name for name in presence.names if name in background.names]
     columns = [name for name in arguments.columns or shared if name not in arguments.ignore]
     if not columns:
         raise TableError(f"{presence.path} and {background.path} have no column in common that could be used.")
+    require_named(columns, presence.path)
     return columns
 
 

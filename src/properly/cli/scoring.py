@@ -14,6 +14,7 @@ from properly.tables.arrow import arrow
 from properly.tables.errors import require_columns
 from properly.tables.formats import format_of
 from properly.tables.model import PREFIX
+from properly.tables.values import converted
 
 
 def load_model(path: str) -> TableClassifier:
@@ -32,7 +33,7 @@ def score_table(
 ) -> dict[str, Any]:
     """Write a table with what a model says of its rows; returns the summary."""
     file = TableFile(path)
-    output = checked_output(scored_path(path) if output is None else output, [path])
+    output = checked_output(scored_path(path) if output is None else output, [path], table=True)
     to_text = format_of(output).kind == "text"
     known = [column.name for column in model.encoder.columns_]
     require_columns(known, file.names, path)
@@ -51,15 +52,11 @@ def score_table(
             n_rows = 0
             for batch in file.batches():
                 columns = model.scored(batch, source=path, first_row=n_rows, unseen=unseen).values()
-                arrays = [*batch.cast(_part(schema, batch)).columns, *(arrow.array(column) for column in columns)]
+                kept = [converted(column, schema.field(k).type) for k, column in enumerate(batch.columns)]
+                arrays = [*kept, *(arrow.array(column) for column in columns)]
                 yield arrow.RecordBatch.from_arrays(arrays, schema=schema)
                 n_rows += batch.num_rows
                 tell(n_rows, f"{n_rows:,} rows")
 
         n_rows = write_batches(output, schema, scored())
     return {"output": output, "rows": n_rows, "columns": added}
-
-
-def _part(schema: Any, batch: Any) -> Any:
-    """The schema of the columns that a batch has."""
-    return arrow.schema([schema.field(k) for k in range(batch.num_columns)])

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import html
 import json
+import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
@@ -19,16 +20,21 @@ class Markup(str):
     __slots__ = ()
 
 
+_SPACED_PERCENT = re.compile(r"(?<=\d) %")
 _WITHOUT_CONTENT = frozenset({"col", "input", "br", "meta"})
 
 
 def markup(*parts: str) -> Markup:
-    """The parts side by side, those that are text escaped.
+    """The parts side by side, those that are text escaped, and no line break between a number and its %.
 
     >>> markup("a < b ", Markup("<br>"))
     'a &lt; b <br>'
     """
-    return Markup("".join(part if isinstance(part, Markup) else html.escape(part, quote=True) for part in parts))
+    return Markup("".join(part if isinstance(part, Markup) else _escaped(part) for part in parts))
+
+
+def _escaped(text: str) -> str:
+    return html.escape(_SPACED_PERCENT.sub("\N{NO-BREAK SPACE}%", text), quote=True)
 
 
 def element(tag: str, *children: str, **attributes: object) -> Markup:

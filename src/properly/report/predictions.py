@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from properly.probabilities import Array
 from properly.tables.arrow import arrow, compute, types
 from properly.tables.errors import Place, TableError, listed
-from properly.tables.labels import class_labels
+from properly.tables.labels import class_labels, class_named
 from properly.tables.reading import TableFile
 from properly.tables.values import numbers, texts, weights
 
@@ -112,11 +112,9 @@ def _two_classes(
             f"{place.source}, column {place.column!r} has {len(classes)} classes ({listed(classes)}): name a column of "
             "probabilities for each of them, or the positive class that the one column is for."
         )
-    if positive not in classes:
-        raise TableError(f"{place.source}, column {place.column!r} has no class {positive!r}, only {listed(classes)}.")
-    others = [name for name in classes if name != positive]
-    own = (codes == classes.index(positive)).view(np.int8)
-    return [others[0] if len(others) == 1 else f"not {positive}", positive], own
+    found = class_named(positive, classes, place)
+    name, others = classes[found], [*classes[:found], *classes[found + 1 :]]
+    return [others[0] if len(others) == 1 else f"not {name}", name], (codes == found).view(np.int8)
 
 
 def _probabilities(column: Any, place: Place) -> Array:
@@ -140,13 +138,20 @@ def _groups(column: Any, place: Place) -> tuple[NDArray[Any], tuple[str, ...]]:
 
 
 def _encoded(column: Any) -> Any:
-    """Distinct values, and which of them every row has."""
+    """Distinct values that occur, and which of them every row has."""
     if isinstance(column, arrow.ChunkedArray):
         column = column.unify_dictionaries() if types.is_dictionary(column.type) else column.dictionary_encode()
         column = column.combine_chunks()
     if isinstance(column, arrow.ChunkedArray):
         column = column.chunk(0)
-    return column if types.is_dictionary(column.type) else column.dictionary_encode()
+    if not types.is_dictionary(column.type):
+        return column.dictionary_encode()
+    used = column.indices.drop_null().unique()  # a dictionary may hold values of other tables
+    if len(used) == len(column.dictionary):
+        return column
+    return arrow.DictionaryArray.from_arrays(
+        compute.index_in(column.indices, value_set=used), column.dictionary.take(used)
+    )
 
 
 def _check_sums(p: Array, source: str) -> None:

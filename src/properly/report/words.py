@@ -120,12 +120,12 @@ def _are_they_right(audit: Audit) -> str:
     found = verdict(audit)
     if found == "unclear":
         return (
-            f"Whether the probabilities are right cannot be told from these {count(audit.total)} rows, of which the "
+            f"Whether the probabilities are right cannot be told from these {_rows(audit)}, of which the "
             f"rarest class has {count(min(audit.rates) * audit.total)}."
         )
     if found == "right":
         return (
-            f"The probabilities look right: {count(audit.total)} rows show no fault beyond chance "
+            f"The probabilities look right: {_rows(audit)} show no fault beyond chance "
             f"(on average {_said_and_happened(audit)})."
         )
     opening = "The probabilities are nearly right" if found == "nearly right" else "The probabilities are not right"
@@ -135,6 +135,12 @@ def _are_they_right(audit: Audit) -> str:
     return (
         f"{opening}: they are {_joined(reasons)}." if reasons else f"{opening}: right on average, not at every level."
     )
+
+
+def _rows(audit: Audit) -> str:
+    """How many rows there are, and their weight if it is another number."""
+    found = f"{audit.n_rows:,} {'row' if audit.n_rows == 1 else 'rows'}"
+    return found if audit.total == audit.n_rows else f"{found} with a weight of {count(audit.total)}"
 
 
 def faults(audit: Audit) -> list[str]:

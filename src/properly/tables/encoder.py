@@ -67,7 +67,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     seen in training (unless there were more than `max_categories`, or ``unseen="missing"``). In training, a text
     column of which more than nine in ten values are numbers is refused as well, because the others are probably
     mistakes; name it in `categories` if they are not. A missing number in a column that had none in training is
-    replaced by the mean, with a warning.
+    replaced by the mean, with a warning; a missing category stays missing, with a warning too.
 
     Examples
     --------
@@ -166,21 +166,17 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             numbers = self._numeric(column.kind, values, place)
             missing = np.isnan(numbers)
             if missing.any() and not column.missing:
-                warnings.warn(
-                    f"{place.source}, column {column.name!r} has missing values, first in row "
-                    f"{place.first_row + int(missing.argmax()) + 1}, but had none in training; they count as its mean, "
-                    f"{column.mean:g}.",
-                    UserWarning,
-                    stacklevel=3,
-                )
+                _warn_missing(missing, place, f"they count as its mean, {column.mean:g}")
                 numbers = np.where(missing, column.mean, numbers)
             return numbers
         words = texts(values, place)
+        missing = words.is_null().to_numpy(zero_copy_only=False)
+        self._check_missing(missing, place)
+        if missing.any() and not column.missing:
+            _warn_missing(missing, place, "the model has learned nothing about that")
         codes = compute.index_in(words, value_set=arrow.array(column.categories, type=arrow.string()))
-        known = words.is_null().to_numpy(zero_copy_only=False)
-        self._check_missing(known, place)
         codes = codes.cast(arrow.float64()).to_numpy(zero_copy_only=False)
-        strange = np.isnan(codes) & ~known
+        strange = np.isnan(codes) & ~missing
         if not strange.any():
             return np.asarray(codes)
         if column.other:
@@ -204,6 +200,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _check_missing(self, missing: NDArray[np.bool_], place: Place) -> None:
         if missing.any() and not MISSING_RULES[self.missing]:
             raise place.error(int(missing.argmax()), "the value is missing, but needed.")
+
+
+def _warn_missing(missing: NDArray[np.bool_], place: Place, meaning: str) -> None:
+    warnings.warn(
+        f"{place.source}, column {place.column!r} has missing values, first in row "
+        f"{place.first_row + int(missing.argmax()) + 1}, but had none in training; {meaning}.",
+        UserWarning,
+        stacklevel=4,
+    )
 
 
 def _refuse_mistakes(column: Any, place: Place) -> None:

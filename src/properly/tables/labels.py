@@ -66,6 +66,29 @@ def require_two_rows(labels: Labels, weight: Array | None, place: Place) -> None
         )
 
 
+def class_named(text: str, names: list[str], place: Place) -> int:
+    """Which class a text names: that of the same name, else that of the same meaning, as 1.0 and true are 1.
+
+    >>> class_named("true", ["False", "True"], Place("table", "y")), class_named("1.0", ["0", "1"], Place("table", "y"))
+    (1, 1)
+    """
+    if text in names:
+        return names.index(text)
+    meaning = _meaning(text)
+    alike = [k for k, name in enumerate(names) if meaning is not None and _meaning(name) == meaning]
+    if len(alike) != 1:
+        raise TableError(f"{place.source}, column {place.column!r} has no class {text!r}, only {listed(names)}.")
+    return alike[0]
+
+
+def _meaning(text: str) -> float | None:
+    """The number that a text stands for; truth values are 0 and 1."""
+    try:
+        return float({"false": "0", "true": "1"}.get(text.strip().lower(), text))
+    except ValueError:
+        return None
+
+
 def _numeric_classes(values: Any, place: Place) -> tuple[NDArray[Any], NDArray[np.intp]]:
     if np.isnan(values).any():
         raise place.error(int(np.isnan(values).argmax()), "the class is missing; leave out such rows.")
@@ -76,10 +99,9 @@ def _numeric_classes(values: Any, place: Place) -> tuple[NDArray[Any], NDArray[n
 
 def _with_positive(labels: Labels, positive: str, place: Place) -> Labels:
     names = [str(label) for label in labels.classes]
-    if positive not in names:
-        raise TableError(f"{place.source}, column {place.column!r} has no class {positive!r}, only {listed(names)}.")
+    found = class_named(positive, names, place)
     if len(names) > 2:
         raise TableError(
             f"a positive class is one of two, but {place.source}, column {place.column!r} has {len(names)} classes."
         )
-    return labels if names[1] == positive else Labels(labels.classes[::-1], 1 - labels.codes)
+    return labels if found == 1 else Labels(labels.classes[::-1], 1 - labels.codes)

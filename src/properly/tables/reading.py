@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
@@ -11,7 +12,11 @@ from typing import Any
 from properly.tables.arrow import arrow, csv, ipc, parquet
 from properly.tables.errors import TableError, readable, require_columns
 from properly.tables.formats import format_of
+from properly.tables.quoting import require_closed_quotes
 from properly.tables.values import MISSING, joined_type, typed, typed_column
+
+# What Arrow says of a row with another number of cells than the header.
+_RAGGED = re.compile(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+)")
 
 BATCH_BYTES = 2**21
 BATCH_ROWS = 2**16
@@ -33,6 +38,7 @@ class TableFile:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = str(path)
         self.format = format_of(self.path)
+        self._quotes_checked = False
         if not Path(path).exists():
             raise FileNotFoundError(f"{self.path}: there is no such file.")
         if Path(path).is_dir():
@@ -107,12 +113,6 @@ def as_table(data: Any) -> Any:
 
 def _text_reader(file: TableFile, columns: list[str] | None = None) -> Any:
     """Arrow's reader: of texts if columns are named, else one that knows the header."""
-    ragged: list[Any] = []
-
-    def refuse(row: Any) -> str:
-        ragged.append(row)
-        return "error"
-
     convert = csv.ConvertOptions(
         column_types=dict.fromkeys(columns or (), arrow.string()),
         include_columns=columns,
@@ -125,26 +125,30 @@ def _text_reader(file: TableFile, columns: list[str] | None = None) -> Any:
         return csv.open_csv(
             stream,
             read_options=csv.ReadOptions(use_threads=False, block_size=BATCH_BYTES),
-            parse_options=csv.ParseOptions(
-                delimiter=file.format.delimiter, newlines_in_values=True, invalid_row_handler=refuse
-            ),
+            parse_options=csv.ParseOptions(delimiter=file.format.delimiter, newlines_in_values=True),
             convert_options=convert,
-        ), ragged
-    except arrow.ArrowInvalid as error:
-        _explain(error, file, ragged)
+        )
+    except (arrow.ArrowInvalid, UnicodeDecodeError) as error:
+        _explain(error, file)
         raise
 
 
-def _explain(error: Exception, file: TableFile, ragged: list[Any]) -> None:
+def _explain(error: Exception, file: TableFile) -> None:
     """The usual mistakes in text files, in plain words."""
-    if "UTF8" in str(error):
+    if "UTF8" in str(error) or isinstance(error, UnicodeDecodeError):
         raise TableError(f"{file.path} is not encoded in UTF-8; convert it first.") from error
-    if ragged:
-        row = ragged[0]
-        where = "a row" if row.number is None else f"line {row.number}"
+    if "straddling" in str(error):
         raise TableError(
-            f"{file.path}: {where} has {row.actual_columns} cells, the header {row.expected_columns}; the cells are "
-            f"separated by {file.format.delimiter!r}, and a cell that holds this must stand in quotation marks."
+            f"{file.path} has a row of more than {BATCH_BYTES:,} bytes, which is more than is read at once; shorten "
+            "its cells, or use Parquet."
+        ) from error
+    ragged = _RAGGED.search(str(error))
+    if ragged:
+        row, expected, found = ragged.groups()
+        raise TableError(
+            f"{file.path}: {'a row' if row is None else f'line {row}'} has {found} cells, the header {expected}; the "
+            f"cells are separated by {file.format.delimiter!r}, and a cell that holds this must stand in quotation "
+            "marks."
         )
 
 
@@ -152,8 +156,12 @@ def _text_header(file: TableFile) -> tuple[Any, int | None]:
     with Path(file.path).open("rb") as start:
         if start.read(2) in (b"\xff\xfe", b"\xfe\xff"):
             raise TableError(f"{file.path} is encoded in UTF-16; convert it to UTF-8 first.")
-    reader, _ = _text_reader(file)
-    names = reader.schema.names
+    reader = _text_reader(file)
+    try:
+        names = reader.schema.names
+    except UnicodeDecodeError as error:
+        _explain(error, file)
+        raise
     if len(names) == 1 and any(sign in names[0] for sign in ",;\t"):
         raise TableError(
             f"{file.path} has a single column, {names[0]!r}; its cells must be separated by {file.format.delimiter!r}."
@@ -162,11 +170,14 @@ def _text_header(file: TableFile) -> tuple[Any, int | None]:
 
 
 def _text_batches(file: TableFile, columns: list[str]) -> Iterator[Any]:
-    reader, ragged = _text_reader(file, columns)
+    if not file._quotes_checked:
+        require_closed_quotes(file.path, file.format)
+        file._quotes_checked = True
+    reader = _text_reader(file, columns)
     try:
         yield from reader
-    except arrow.ArrowInvalid as error:
-        _explain(error, file, ragged)
+    except (arrow.ArrowInvalid, UnicodeDecodeError) as error:
+        _explain(error, file)
         raise
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Collection
 from typing import Any
 
@@ -15,7 +16,9 @@ from properly.tables.errors import Place, TableError
 MISSING = ["", "#N/A", "#NA", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"]
 
 _NUMBER = r"(?i)^\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*$|^\s*[+-]?(inf|infinity|nan)\s*$"
+_WHOLE = r"^(-?(?:0|[1-9]\d*))\.0+$"  # a whole number written as a fraction
 _TRUTH_VALUES = ("false", "true")
+_FEW_ROWS = 0.1  # a mean weight below this is rather a share than a number of rows
 _MICROSECONDS_A_DAY = 86_400e6
 
 
@@ -40,6 +43,14 @@ def weights(column: Any, place: Place) -> Array:
         raise place.error(row, f"a weight must be a number of at least 0, got {values[row]:g}.")
     if not values.any():
         raise TableError(f"{place.source}, column {place.column!r}: every weight is 0.")
+    total, n_rows = float(values.sum()), np.count_nonzero(values)
+    if total < _FEW_ROWS * n_rows:
+        warnings.warn(
+            f"{place.source}, column {place.column!r}: the weights of {n_rows:,} rows add up to {total:g} only; they "
+            "are numbers of rows, so everything is judged as if there were so few. Rescale them if they are not.",
+            UserWarning,
+            stacklevel=2,
+        )
     return values
 
 
@@ -47,10 +58,11 @@ def booleans(column: Any, place: Place) -> Array:
     """0 for false, 1 for true, nan for missing; texts may be in any case, numbers are 0 and 1."""
     column = plain(column)
     if is_text(column.type):
-        cells = _cells(column)
-        codes = compute.index_in(compute.utf8_lower(cells), value_set=arrow.array(_TRUTH_VALUES))
-        _refuse(compute.and_(compute.is_valid(cells), compute.is_null(codes)), column, place, "true or false")
-        return np.asarray(codes.cast(arrow.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
+        cells = compute.utf8_lower(_cells(column))
+        named = compute.index_in(cells, value_set=arrow.array(_TRUTH_VALUES))
+        neither = compute.and_(compute.is_null(named), compute.invert(is_number_text(cells)))
+        _refuse(neither, column, place, "true or false")
+        column = compute.if_else(compute.is_null(named), cells, named.cast(arrow.string()))
     values = numbers(column, place)
     bad = ~(np.isnan(values) | (values == 0.0) | (values == 1.0))
     if bad.any():
@@ -72,7 +84,7 @@ def dates(column: Any, place: Place) -> Array:
 
 
 def texts(column: Any, place: Place) -> Any:
-    """A column of Arrow as texts, so that the category 3 is the same in every type that can hold it."""
+    """A column of Arrow as texts, so that the category 3 is the same in every type that can hold it, and in 3.0."""
     column = plain(column)
     if types.is_floating(column.type):
         column = column.cast(arrow.float64())
@@ -82,7 +94,8 @@ def texts(column: Any, place: Place) -> Any:
         return compute.if_else(whole, as_whole, column.cast(arrow.string()))
     if types.is_nested(column.type) or types.is_binary(column.type) or types.is_large_binary(column.type):
         raise place.error(0, f"categories are needed, the column holds {column.type}.")
-    return column.cast(arrow.string())
+    words = column.cast(arrow.string())
+    return compute.replace_substring_regex(words, _WHOLE, r"\1") if is_text(column.type) else words
 
 
 # How a column that is not of categories becomes a column of numbers.
@@ -155,20 +168,31 @@ def typed_column(column: Any) -> Any:
     """Texts in the type that all of them agree with."""
     if column.null_count == len(column):
         return arrow.nulls(len(column))
-    trimmed = compute.utf8_trim_whitespace(column)
+    cells = _cells(column)
+    if cells.null_count == len(cells):  # such as "NA" in quotation marks, and nothing else
+        return column
     for target in (arrow.int64(), arrow.float64()):
         try:
-            return trimmed.cast(target)
+            return _cast_numbers(cells, target)
         except arrow.ArrowInvalid:
             continue
-    if compute.all(compute.is_in(compute.utf8_lower(trimmed), value_set=arrow.array([*_TRUTH_VALUES, None]))).as_py():
-        return trimmed.cast(arrow.bool_())
+    if compute.all(compute.is_in(compute.utf8_lower(cells), value_set=arrow.array([*_TRUTH_VALUES, None]))).as_py():
+        return cells.cast(arrow.bool_())
     for target in _times():
         try:
-            return trimmed.cast(target)
+            return cells.cast(target)
         except arrow.ArrowInvalid:
             continue
     return column
+
+
+def converted(column: Any, target: Any) -> Any:
+    """A column in the type that was found for it: texts by the rules of `typed_column`, others by a plain cast."""
+    if not is_text(column.type) or is_text(target):
+        return column.cast(target)
+    if types.is_null(target):
+        return arrow.nulls(len(column))
+    return _cells(column).cast(target)
 
 
 def _times() -> tuple[Any, Any]:
@@ -183,10 +207,18 @@ def _cells(column: Any) -> Any:
     return compute.if_else(missing, arrow.scalar(None, arrow.string()), trimmed)
 
 
+def _cast_numbers(cells: Any, target: Any) -> Any:
+    """Texts as numbers; 0x1F, which Arrow takes for 31, is none."""
+    result = cells.cast(target)
+    if compute.any(compute.match_substring(cells, "x", ignore_case=True)).as_py():
+        raise arrow.ArrowInvalid("hexadecimal")
+    return result
+
+
 def _parsed(column: Any, place: Place) -> Any:
     cells = _cells(column)
     try:
-        return cells.cast(arrow.float64())
+        return _cast_numbers(cells, arrow.float64())
     except arrow.ArrowInvalid:
         _refuse(compute.invert(is_number_text(cells)), column, place, "a number")
         raise

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from properly.atomic import atomic_path
-from properly.tables.arrow import arrow, compute, csv, ipc, parquet, types
+from properly.tables.arrow import arrow, compute, ipc, parquet, types
 from properly.tables.errors import TableError
 from properly.tables.formats import Format, format_of
-from properly.tables.values import is_text, plain_type
+from properly.tables.values import MISSING, is_text, plain_type
 
 Write = Callable[[Any], None]
 
@@ -56,21 +56,40 @@ def _text_writer(path: Path, schema: Any, form: Format) -> Iterator[Write]:
 
 
 def _write_text(stream: Any, batch: Any, form: Format) -> None:
-    """Quotation marks only where a batch needs them: Arrow puts them around every text, or around none."""
-    special = f'["\r\n{form.delimiter}]|^\\s|\\s$'
-    needed = any(
-        compute.any(compute.match_substring_regex(column, special)).as_py()
-        for column in batch.columns
-        if is_text(column.type)
+    """Rows as lines, written here because Arrow puts quotation marks around every text or around none."""
+    cells = [_cells(column, form) for column in batch.columns]
+    empty = "" if len(cells) > 1 else "NA"  # a line without anything is no row
+    joined = {"null_handling": "replace", "null_replacement": empty}
+    lines = compute.binary_join_element_wise(*cells, _large(form.delimiter), **joined)
+    lines = compute.binary_join_element_wise(lines, _large(""), _large("\n"))
+    offsets = lines.buffers()[1]
+    if offsets is not None and len(lines):
+        ends = memoryview(offsets).cast("q")
+        stream.write(lines.buffers()[2][ends[lines.offset] : ends[lines.offset + len(lines)]])
+
+
+def _cells(column: Any, form: Format) -> Any:
+    """Texts in quotation marks where they need them: to hold a separator, or not to be taken for a missing value."""
+    cells = column.cast(arrow.large_string())
+    if not is_text(column.type):
+        return cells
+    special = compute.or_(
+        compute.match_substring_regex(cells, f'["\r\n{form.delimiter}]'),
+        compute.is_in(cells, value_set=arrow.array(MISSING, arrow.large_string())),
     )
-    options = csv.WriteOptions(
-        include_header=False, delimiter=form.delimiter, quoting_style="needed" if needed else "none"
-    )
-    csv.write_csv(batch, stream, options)
+    if not compute.any(special).as_py():
+        return cells
+    doubled = compute.replace_substring(cells, '"', '""')
+    quoted = compute.binary_join_element_wise(_large('"'), doubled, _large('"'), _large(""))
+    return compute.if_else(special, quoted, cells)
+
+
+def _large(text: str) -> Any:
+    return arrow.scalar(text, arrow.large_string())
 
 
 def _cell(name: str, form: Format) -> str:
-    if any(sign in name for sign in f'"\r\n{form.delimiter}') or name != name.strip():
+    if any(sign in name for sign in f'"\r\n{form.delimiter}'):
         return '"' + name.replace('"', '""') + '"'
     return name
 
