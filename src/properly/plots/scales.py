@@ -13,7 +13,7 @@ from properly.options import choose
 from properly.probabilities import Array
 
 _LANE = 0.05  # the place of 0 and of 1 beyond the ends of a log-odds axis, as a share of its length
-_ROOM = {"x": 0.4, "y": 0.24}  # inches that a mark with its number takes
+_LINE, _LETTER, _GAP = 0.24, 0.09, 0.1  # inches: a line of text, a letter, and the least gap beside a number
 _FLAT = 0.005  # of the height of curves: what changes less is not worth showing
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -42,10 +42,13 @@ class Scale(ABC):
         axes, which = axis.axes, axis.axis_name
         width, height = axes.get_position().size * axes.figure.get_size_inches()
         left, right = self.limits
-        least = (right - left) * _ROOM[which] / (width if which == "x" else height)
+        inch = (right - left) / (width if which == "x" else height)
         marked: dict[float, str] = {}
         for place, text in self.marks():
-            if left <= place <= right and all(abs(place - other) >= least for other in marked):
+            if left <= place <= right and all(
+                abs(place - other) >= inch * (_LINE if which == "y" else _width(text, beside))
+                for other, beside in marked.items()
+            ):
                 marked[place] = text
         axis.set_ticks(list(marked), list(marked.values()))
         (axes.set_xlim if which == "x" else axes.set_ylim)(left, right)
@@ -106,6 +109,11 @@ class LogOdds(Scale):
             for upper, sign in ((False, 1.0), (True, -1.0))
         ]
         return [*ends, (0.0, "0.5"), *(mark for mark in tails if self.low <= mark[0] <= self.high)]
+
+
+def _width(text: str, beside: str) -> float:
+    """Inches from the middle of one number to the middle of its neighbour, at least."""
+    return _GAP + _LETTER * (len(text) + len(beside)) / 2.0
 
 
 def _written(power: int, upper: bool) -> str:
