@@ -47,7 +47,7 @@ class ProperBoostingClassifier(BoostedPredictor):
         1. Trees for log loss, back to where the mean log loss of held-out rows is smallest.
         2. From there, trees for `loss`, back to where its mean over held-out rows is smallest, as expected if each of
            their n labels is wrong with probability 1/(n + 2): that no row contradicted a sure forecast yet does not
-           mean that none will. They are kept if that mean falls by more than a standard error of the difference.
+           mean that none will. They are kept if that mean falls by more than two standard errors of the difference.
 
         If then the mean `loss` of held-out rows is larger than at the base rate, all trees are given up, and it is
         "base rate" after all. It is anyway if the loss is log loss, if there is no early stopping, and if the link
