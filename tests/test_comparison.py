@@ -9,8 +9,7 @@ from sklearn.metrics import log_loss
 from sklearn.naive_bayes import GaussianNB
 
 from properly.calibration import PlattScaling
-from properly.comparison import compare, cross_calibrated, stratified_folds
-from properly.comparison.judging import _holm
+from properly.comparison import _holm, compare, cross_calibrated, stratified_folds
 from properly.linear import ProperLinearClassifier
 
 

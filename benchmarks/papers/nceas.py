@@ -46,7 +46,7 @@ from nceas_models import CLASS_ROBUST, MAXENT, TREES, Array, fit_group, fit_reco
 from scipy.special import logit
 from sklearn.base import clone
 
-from properly.prevalence.progress import tracked
+from properly.progress import tracked
 
 RESULTS = Path(__file__).parents[1] / "results" / "nceas"
 CERTAIN = logit(0.99)  # log-odds beyond which a model counts as certain

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from properly.prevalence import ClassRobustLogisticRegression, Maxent, MaxentFeatures, fit_species
+from properly.maxent import ClassRobustLogisticRegression, Maxent, MaxentFeatures, fit_species
 
 Array = NDArray[np.float64]
 

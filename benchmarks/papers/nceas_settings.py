@@ -21,7 +21,7 @@ from nceas_models import MAXENT, TREES, Array, fit_group, fit_trees
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from properly.prevalence import MaxentFeatures
+from properly.maxent import MaxentFeatures
 
 RESULTS = Path(__file__).parents[1] / "results" / "nceas"
 N_FOLDS = 5

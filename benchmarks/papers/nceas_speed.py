@@ -31,8 +31,8 @@ from nceas_measures import area
 from nceas_models import MAXENT, Array, fit_group
 from sklearn.base import clone
 
-from properly.prevalence import Maxent, MaxentFeatures
-from properly.prevalence.progress import tracked
+from properly.maxent import Maxent, MaxentFeatures
+from properly.progress import tracked
 
 RESULTS = Path(__file__).parents[1] / "results" / "nceas_speed.md"
 MANY = 120_000

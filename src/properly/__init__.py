@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from properly import (
+        audit,
         boosting,
         calibration,
         comparison,
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
         linear,
         links,
         losses,
+        maxent,
         metrics,
         onnx,
         plots,
@@ -27,12 +29,13 @@ if TYPE_CHECKING:
         tables,
         tree,
     )
-    from properly.persistence import load, load_metadata, save
+    from properly.persistence.model_file import load, load_metadata, save
 
 __version__ = "0.1.0"
 
 __all__ = [
     "__version__",
+    "audit",
     "boosting",
     "calibration",
     "comparison",
@@ -45,6 +48,7 @@ __all__ = [
     "load",
     "load_metadata",
     "losses",
+    "maxent",
     "metrics",
     "onnx",
     "plots",

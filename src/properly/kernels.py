@@ -15,8 +15,8 @@ from scipy import sparse, special
 
 from properly.losses.base import Loss, mix
 from properly.losses.composite import Composite
-from properly.losses.multiclass import SoftmaxComposite
-from properly.probabilities import Array
+from properly.losses.softmax import SoftmaxComposite
+from properly.numeric.probabilities import Array
 
 
 class Block(NamedTuple):

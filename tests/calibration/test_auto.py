@@ -11,8 +11,7 @@ from sklearn.base import clone
 from sklearn.metrics import log_loss
 
 from properly.calibration import AutoCalibration, IsotonicCalibration, PlattScaling, TemperatureScaling
-from properly.calibration.candidates import for_many_classes, for_two_classes
-from properly.calibration.evidence import Labels, apply, fit_with_prior, log_softmax
+from properly.calibration.auto_maps import Labels, apply, fit_with_prior, for_many_classes, for_two_classes, log_softmax
 
 
 def two_classes(n, seed=0, log_odds=lambda s: s, scale=2.0, shift=-0.5):

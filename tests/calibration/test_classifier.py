@@ -46,8 +46,8 @@ from properly.calibration import (
     PlattScaling,
     TemperatureScaling,
 )
-from properly.calibration.inputs import class_log_odds
 from properly.calibration.methods import METHODS
+from properly.inputs.scores import class_log_odds
 
 
 def data(n=400, n_classes=2, seed=0):
@@ -302,7 +302,8 @@ def test_weight_reaches_the_estimator_and_the_calibrator():
     scores = np.empty(len(y))
     for train, test in folds.split(X, y):
         scores[test] = LogisticRegression().fit(X[train], y[train], weight[train]).decision_function(X[test])
-    assert model.calibrator_.maps_[0] == PlattScaling().fit(scores, y, weight).maps_[0]
+    expected = PlattScaling().fit(scores, y, weight).predict_proba(scores)
+    assert model.calibrator_.predict_proba(scores) == pytest.approx(expected, rel=1e-12)
 
 
 def test_an_estimator_without_weights_is_told_of():

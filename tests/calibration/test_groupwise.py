@@ -6,14 +6,9 @@ from scipy import optimize
 from scipy import special as sc
 from sklearn.base import clone
 
-from properly.calibration import (
-    GroupwiseCalibration,
-    IsotonicCalibration,
-    PlattScaling,
-    TemperatureScaling,
-    group_lines,
-)
-from properly.calibration.group_lines import SPREADS
+from properly.calibration import GroupwiseCalibration, IsotonicCalibration, PlattScaling, TemperatureScaling
+from properly.calibration import groupwise as group_lines
+from properly.calibration.groupwise import SPREADS
 
 
 def grouped(sizes, intercept, slope, seed=0):

@@ -9,7 +9,7 @@ import pytest
 from properly.cli import FAILED, INTERRUPTED, MISUSED, OK, TERMINATED
 from properly.cli.methods import METHODS
 from properly.cli.parser import COMMANDS, make_parser
-from properly.tables.formats import FORMATS
+from properly.tables.errors import FORMATS
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "guides" / "command-line.md").read_text(encoding="utf-8")
 LINES = re.findall(r"^\$ properly (.*)$", GUIDE, re.MULTILINE)

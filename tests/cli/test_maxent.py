@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from properly import load
-from properly.prevalence import EntropyWeightedMaxent, MaxentFeatures
+from properly.maxent import EntropyWeightedMaxent, MaxentFeatures
 from properly.tables import read_table
 
 SOILS = np.array(["clay", "rock", "sand"])

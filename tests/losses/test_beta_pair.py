@@ -4,10 +4,10 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from properly import special
 from properly.links import Logit
 from properly.losses import BetaLoss
 from properly.losses.beta_pair import beta_pair
+from properly.numeric import special
 
 SHAPES = [
     (0.1, 0.1),

@@ -38,8 +38,9 @@ from properly.linear import (
 )
 from properly.links import GEV, LINKS
 from properly.losses import BetaLoss, BoostingLoss, SquaredLoss
+from properly.maxent import Maxent
 from properly.onnx import to_onnx
-from properly.prevalence import Maxent, PriorCorrectedClassifier
+from properly.prevalence import PriorCorrectedClassifier
 
 onnx = pytest.importorskip("onnx", reason="needs the extra onnx")
 onnxruntime = pytest.importorskip("onnxruntime", reason="runs the graphs")

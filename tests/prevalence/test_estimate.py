@@ -9,8 +9,9 @@ from scipy.optimize import minimize
 from scipy.special import expit, logit, softmax
 from sklearn.exceptions import ConvergenceWarning
 
-from properly.prevalence import PriorEstimate, adjust_prior, estimate_prior, mixture
-from properly.prevalence.mixture import mixing_proportions
+from properly.prevalence import PriorEstimate, adjust_prior, estimate_prior
+from properly.prevalence import label_shift as mixture
+from properly.prevalence.label_shift import mixing_proportions
 
 METHODS = ["em", "bbse-hard", "bbse-soft"]
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from properly.links import GEV, Cauchit, Cloglog, Logit, Loglog, Probit
 from properly.losses import BetaLoss, CanonicalLoss, Composite, CostWeightedLoss, GEVLoss, LogLoss, SquaredLoss
-from properly.probabilities import as_probabilities
+from properly.numeric.probabilities import as_probabilities
 
 
 def given(*strategies):

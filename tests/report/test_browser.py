@@ -9,11 +9,12 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
+from properly.audit import audit
 from properly.cli import main
 from properly.comparison import compare
-from properly.report import audit, fit_page
-from properly.report.predictions import read_predictions
+from properly.report import fit_page
 from properly.tables import write_batches
+from properly.tables.predictions import read_predictions
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
 

@@ -7,8 +7,9 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
+from properly.audit import audit
 from properly.comparison import compare
-from properly.report import audit, audit_page, fit_page
+from properly.report import audit_page, fit_page
 
 NASTY = "<script>alert(1)</script>"
 VOID = {"meta", "input", "br", "col"}

@@ -10,7 +10,7 @@ from properly.links import Logit, Probit
 from properly.losses import BetaLoss, Composite, GEVLoss, LogLoss, SoftmaxComposite, SquaredLoss
 from properly.solvers import Problem, Status, minimise
 from properly.solvers.directions import ConjugateGradientDirection, Factor, NewtonDirection
-from properly.solvers.line_search import search
+from properly.solvers.newton import search
 from properly.solvers.proximal import ProximalNewtonDirection
 
 RNG = np.random.default_rng(0)

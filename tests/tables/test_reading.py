@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from properly.tables import TableError, TableFile, as_table, read_batches, read_table, write_batches
-from properly.tables.formats import FORMATS
+from properly.tables.errors import FORMATS
 
 TABLE = pa.table(
     {

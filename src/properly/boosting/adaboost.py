@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from properly.boosting.stagewise import AdaBoost
-from properly.probabilities import Array
+from properly.numeric.probabilities import Array
 
 
 class DiscreteAdaBoost(AdaBoost):

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from properly.boosting.inputs import small_numbers
+from properly.boosting.rows import small_numbers
 from properly.links import Link
 from properly.losses import Composite, LogLoss
-from properly.probabilities import Array
+from properly.numeric.probabilities import Array
 
 _LONGEST = 100.0  # log-odds that a row may ask for in one step, before the learning rate
 _FLATTEST = 1e-12  # times the curvature of log loss: a loss still flatter has nothing to say

@@ -13,11 +13,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from properly.categories import Categories, known_table
-from properly.extras import require
+from properly.inputs.categories import Categories, known_table
+from properly.inputs.optional import require
+from properly.inputs.options import checked_count
 from properly.links import Link
-from properly.options import checked_count
-from properly.probabilities import Array
+from properly.numeric.probabilities import Array
 
 FEATURES_AS = {"accept_sparse": "csr", "dtype": (np.float64, np.float32), "ensure_all_finite": "allow-nan"}
 LARGEST_INT = 2**31 - 1  # of LightGBM

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
 from itertools import accumulate
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,12 +15,16 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
-from properly.boosting.inputs import Best, Rows, check_interval, check_stopping, small_numbers, unpack_eval_set
-from properly.boosting.staged import StagedScores, exponential_loss, staged_scores
+from properly.boosting.rows import Best, Rows, check_interval, check_stopping, small_numbers, unpack_eval_set
+from properly.inputs.optional import require
+from properly.inputs.options import checked_count
 from properly.linear.fitting import require_two_classes
 from properly.links import Logit
-from properly.options import checked_count
-from properly.probabilities import Array
+from properly.losses import BoostingLoss, Composite, LogLoss
+from properly.numeric.probabilities import Array
+
+if TYPE_CHECKING:
+    import pandas
 
 
 class AdaBoost(ClassifierMixin, BaseEstimator):
@@ -208,3 +213,51 @@ def _reweighted(weight: Array, margin: Array) -> tuple[Array, Array]:
 def _probabilities(F: Array) -> Array:
     p, q = Logit().inverse_pair(2.0 * F)
     return np.column_stack((q, p))
+
+
+_BOOSTING, _LOG = Composite(BoostingLoss(), Logit()), Composite(LogLoss())
+
+
+@dataclass(frozen=True)
+class StagedScores:
+    """Mean scores after 1, 2, ... rounds; the smaller the better, all of them.
+
+    Attributes
+    ----------
+    exponential_loss : array of shape (n_rounds,)
+        e^(-F) for the second class, e^F for the first: what AdaBoost minimises on its training rows.
+    log_loss : array of shape (n_rounds,)
+        -ln of the probability given to the row's class.
+    error : array of shape (n_rounds,)
+        The share of rows whose most probable class is not theirs. It may go on falling when the probabilities, that
+        is both losses, have long become worse.
+    """
+
+    exponential_loss: Array
+    log_loss: Array
+    error: Array
+
+    def frame(self) -> pandas.DataFrame:
+        """The same as a data frame with the number of rounds as its index; needs the extra ``frames``."""
+        pandas = require("pandas", "frames")
+        rounds = pandas.RangeIndex(1, len(self.error) + 1, name="rounds")
+        return pandas.DataFrame(asdict(self), index=rounds)
+
+
+def exponential_loss(positive: NDArray[np.bool_], F: Array, weight: Array) -> float:
+    """The mean of e^(-F) over positive and e^F over other rows: half of boosting loss at the log-odds 2F."""
+    return float(np.average(0.5 * _BOOSTING.value(positive, 2.0 * F), weights=small_numbers(weight)))
+
+
+def staged_scores(positive: NDArray[np.bool_], stages: Iterable[Array], weight: Array) -> StagedScores:
+    """The scores of the values of F after each round."""
+    weight = small_numbers(weight)
+    scores = [
+        (
+            exponential_loss(positive, F, weight),
+            np.average(_LOG.value(positive, 2.0 * F), weights=weight),
+            np.average((F > 0.0) != positive, weights=weight),
+        )
+        for F in stages
+    ]
+    return StagedScores(*np.array(scores).reshape(-1, 3).T)

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from properly.boosting.inputs import Best, Rows
 from properly.boosting.objective import Labels, Objective
-from properly.extras import require
+from properly.boosting.rows import Best, Rows
+from properly.inputs.optional import require
 from properly.losses import Composite, LogLoss
-from properly.probabilities import Array
+from properly.numeric.probabilities import Array
 
 _LARGEST = 1e300  # a penalty as good as infinite
 RowLosses = Callable[[Labels, Composite, Array], Array]

@@ -8,11 +8,18 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special as sc
 
+from properly.calibration.auto_maps import (
+    Candidate,
+    Labels,
+    apply,
+    fit_with_prior,
+    for_many_classes,
+    for_two_classes,
+    log_softmax,
+)
 from properly.calibration.base import Calibrator
-from properly.calibration.candidates import Candidate, for_many_classes, for_two_classes
-from properly.calibration.evidence import Labels, apply, fit_with_prior, log_softmax
-from properly.calibration.inputs import Sample
-from properly.probabilities import Array
+from properly.inputs.scores import Sample
+from properly.numeric.probabilities import Array
 
 _BELIEF = 0.5  # that the scores are right as they are
 _DOUBT = 0.01  # of a row, which the average gives to the class proportions

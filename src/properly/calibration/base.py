@@ -12,19 +12,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from properly.calibration.inputs import (
-    INPUTS,
-    BinarySample,
-    Reader,
-    Sample,
-    checked_labels,
-    checked_sample,
-    checked_values,
-    class_log_odds,
-)
+from properly.inputs.labels import checked_labels
+from properly.inputs.options import choose
+from properly.inputs.scores import INPUTS, BinarySample, Reader, Sample, checked_sample, checked_values, class_log_odds
 from properly.links import Logit
-from properly.options import choose
-from properly.probabilities import Array
+from properly.numeric.probabilities import Array
 
 
 class Calibrator(ClassifierMixin, BaseEstimator):
@@ -36,7 +28,7 @@ class Calibrator(ClassifierMixin, BaseEstimator):
     Scores are log-odds of the second class, of shape (n,) or (n, 1), for two classes; for K > 2 they are logits or
     log-probabilities of shape (n, K), columns in the order of the sorted classes. With ``input="probability"`` they
     are probabilities instead, which add up to 1 in every row; 0 and 1 are allowed and read as the nearest log-odds that
-    makes sense, see `properly.calibration.inputs.ProbabilityReader`.
+    makes sense, see `properly.inputs.scores.ProbabilityReader`.
     """
 
     input: str

@@ -19,12 +19,20 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params, check_is_fitted, has_fit_parameter
 
 from properly.calibration.base import Calibrator
-from properly.calibration.estimator_scores import CalibratedPair, Limits, ScoringTask, require_class_scores, scores_of
-from properly.calibration.inputs import LogProbabilityReader, ScoreReader, checked_labels
+from properly.calibration.classifier_scores import (
+    CalibratedPair,
+    GivenRows,
+    Indices,
+    Limits,
+    ScoringTask,
+    require_class_scores,
+    scores_of,
+)
 from properly.calibration.methods import calibrator_of
-from properly.calibration.splits import GivenRows, Indices
-from properly.engines.select import checked_weight
-from properly.probabilities import Array
+from properly.inputs.labels import checked_labels
+from properly.inputs.scores import LogProbabilityReader, ScoreReader
+from properly.inputs.weights import checked_weight
+from properly.numeric.probabilities import Array
 
 
 class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):

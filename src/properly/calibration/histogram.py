@@ -9,9 +9,9 @@ import numpy as np
 from scipy import special as sc
 
 from properly.calibration.base import BinaryCalibrator
-from properly.calibration.inputs import BinarySample
-from properly.options import checked_count, choose
-from properly.probabilities import Array
+from properly.inputs.options import checked_count, choose
+from properly.inputs.scores import BinarySample
+from properly.numeric.probabilities import Array
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.optimize import isotonic_regression
 
 from properly.calibration.base import BinaryCalibrator
-from properly.calibration.inputs import BinarySample
-from properly.calibration.standard import Standard
-from properly.options import choose
-from properly.probabilities import Array
+from properly.inputs.options import choose
+from properly.inputs.scores import BinarySample
+from properly.numeric.isotonic import pooled_blocks
+from properly.numeric.probabilities import Array
+from properly.numeric.scaling import Standardiser
 
 _TIE_BREAKER = 1e-6  # the log-odds rise by at most twice this to keep the ranking strict
 
@@ -29,7 +28,7 @@ class IsotonicMap:
     rate: Array
     complement: Array
     linear: bool
-    strict: Standard | None
+    strict: Standardiser | None
 
     def log_odds(self, score: Array) -> Array:
         if self.linear:
@@ -45,67 +44,6 @@ class IsotonicMap:
             return log_odds
         z = self.strict(score)
         return log_odds + _TIE_BREAKER * z / (1.0 + np.abs(z))
-
-
-@dataclass(frozen=True)
-class _SortedSide:
-    """The scores of one class in order, and their weights (None: all are 1)."""
-
-    score: Array
-    weight: Array | None
-
-    @classmethod
-    def of(cls, score: Array, weight: Array | None) -> _SortedSide:
-        if weight is None:
-            score.sort()  # a copy already
-            return cls(score, None)
-        order = np.argsort(score, kind="stable")
-        return cls(score[order], weight[order])
-
-    def weight_between(self, edges: NDArray[np.intp]) -> Array:
-        """The weight of the scores from each edge up to the next; added up apart, so that none drowns in others."""
-        counts = np.diff(edges)
-        if self.weight is None:
-            return counts.astype(np.float64)
-        sums = np.add.reduceat(np.append(self.weight, 0.0), edges[:-1])
-        return np.where(counts > 0, sums, 0.0)
-
-
-def isotonic_blocks(positive: Array, weight: Array) -> NDArray[np.intp]:
-    """Where the blocks begin that pooling adjacent violators makes of shares of positives, positive/weight."""
-    return np.asarray(isotonic_regression(positive / weight, weights=weight).blocks[:-1])
-
-
-def pooled_blocks(sample: BinarySample, padding: float = 0.0) -> tuple[Array, Array, Array, Array]:
-    """First and last score, positive and negative weight of the blocks that isotonic regression pools.
-
-    A block can begin only at the score of a positive (the cumulative count of positives bends upwards nowhere else), so
-    the negatives from there to the next positive are taken together with it before any pooling. Sorting the two
-    classes apart and looking up one in the other is faster than sorting their union with its labels.
-    `padding` is the weight of an additional positive below, and of an additional negative above all scores.
-    """
-    own, rest = _SortedSide.of(*sample.of_class(True)), _SortedSide.of(*sample.of_class(False))
-    begins = np.flatnonzero(np.concatenate([[True], own.score[1:] != own.score[:-1]]))  # ties are one block
-    start = own.score[begins]
-    position = np.searchsorted(rest.score, start)
-    if position[0] > 0 or padding > 0.0:  # the negatives below all positives
-        start = np.concatenate([[min(rest.score[0], own.score[0])], start])
-        begins, position = np.concatenate([[0], begins]), np.concatenate([[0], position])
-    positive = own.weight_between(np.append(begins, len(own.score)))
-    negative = rest.weight_between(np.append(position, len(rest.score)))
-    positive[0] += padding
-    negative[-1] += padding
-    blocks = isotonic_blocks(positive, positive + negative)
-    last = np.append(
-        np.maximum(_before(own.score, begins[blocks[1:]]), _before(rest.score, position[blocks[1:]])),
-        max(own.score[-1], rest.score[-1]),
-    )
-    return start[blocks], last, np.add.reduceat(positive, blocks), np.add.reduceat(negative, blocks)
-
-
-def _before(score: Array, position: NDArray[np.intp]) -> Array:
-    """The score before each position; -∞ before the first."""
-    return np.where(position > 0, score[np.maximum(position - 1, 0)], -np.inf)
 
 
 _LINEAR = {"step": False, "linear": True}
@@ -157,7 +95,9 @@ class IsotonicCalibration(BinaryCalibrator):
 
     def _fit_map(self, sample: BinarySample) -> IsotonicMap:
         linear = choose(self.interpolation, _LINEAR, "interpolation")
-        first, last, positive, negative = pooled_blocks(sample, 0.5 if self.strict else 0.0)
+        first, last, positive, negative = pooled_blocks(
+            sample.of_class(True), sample.of_class(False), 0.5 if self.strict else 0.0
+        )
         total = positive + negative
         return IsotonicMap(
             first,
@@ -165,5 +105,5 @@ class IsotonicCalibration(BinaryCalibrator):
             np.maximum.accumulate(positive / total),
             np.minimum.accumulate(negative / total),
             linear,
-            Standard.of(sample.score, sample.weight) if self.strict else None,
+            Standardiser.of(sample.score, sample.weight) if self.strict else None,
         )

@@ -9,10 +9,10 @@ import numpy as np
 from scipy import special as sc
 
 from properly.calibration.base import BinaryCalibrator, Calibrator
-from properly.calibration.inputs import Sample, class_log_odds
 from properly.calibration.methods import calibrator_of
-from properly.options import choose
-from properly.probabilities import Array
+from properly.inputs.options import choose
+from properly.inputs.scores import Sample, class_log_odds
+from properly.numeric.probabilities import Array
 
 _TIE_BREAKER = 1e-9  # by which the most probable class stays ahead in log-probability
 _FARTHEST = 1e300

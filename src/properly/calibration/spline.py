@@ -9,11 +9,11 @@ from scipy import linalg
 from scipy import special as sc
 
 from properly.calibration.base import BinaryCalibrator
-from properly.calibration.inputs import BinarySample
-from properly.calibration.logistic import LogOdds, fit_log_odds
-from properly.calibration.standard import Standard
-from properly.options import checked_count
-from properly.probabilities import Array
+from properly.calibration.log_odds_fit import LogOdds, fit_log_odds
+from properly.inputs.options import checked_count
+from properly.inputs.scores import BinarySample
+from properly.numeric.probabilities import Array
+from properly.numeric.scaling import Standardiser
 
 _STRENGTHS = 10.0 ** np.arange(-3.0, 4.0)
 
@@ -25,7 +25,7 @@ class SplineMap:
     `basis` makes them of truncated cubes, such that Σ bend_j² is the integral of the squared second derivative.
     """
 
-    standard: Standard
+    standard: Standardiser
     knots: Array
     basis: Array
     slope: float
@@ -110,7 +110,7 @@ class SplineCalibration(BinaryCalibrator):
 
     def _fit_map(self, sample: BinarySample) -> SplineMap:
         n_knots = checked_count(self.n_knots, "n_knots", 3)
-        standard = Standard.of(sample.score, sample.weight)
+        standard = Standardiser.of(sample.score, sample.weight)
         z = standard(sample.score)
         knots = _balanced_quantiles(z, sample, n_knots)
         basis = _smooth_basis(knots)

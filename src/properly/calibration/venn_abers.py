@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 from scipy.optimize import isotonic_regression
 
 from properly.calibration.base import BinaryCalibrator
-from properly.calibration.inputs import BinarySample, class_log_odds
-from properly.probabilities import Array
+from properly.inputs.scores import BinarySample, class_log_odds
+from properly.numeric.probabilities import Array
 
 
 @dataclass(frozen=True)

@@ -44,14 +44,15 @@ def add_parser(subparsers: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> dict[str, Any]:
     """Read, judge, write the report; the summary is what `summary_of` says."""
-    from properly.atomic import atomic_path
+    from properly.audit import audit
+    from properly.audit.summary import summary_of
     from properly.cli.columns import require_distinct
     from properly.cli.console import progress
     from properly.cli.files import checked_output
-    from properly.report import audit, audit_page
-    from properly.report.facts import file_facts, version_facts
-    from properly.report.predictions import read_predictions
-    from properly.report.summary import summary_of
+    from properly.files import atomic_path
+    from properly.report import audit_page
+    from properly.report.pages import file_facts, version_facts
+    from properly.tables.predictions import read_predictions
 
     require_distinct(
         {"--target": arguments.target, "--probability": arguments.probability, "--weight": arguments.weight}
@@ -87,8 +88,8 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def show(summary: dict[str, Any], console: Any) -> None:
     """The answer in two sentences, the scores, and the groups that stand out."""
+    from properly.audit.words import number
     from properly.cli.console import table_of
-    from properly.report.words import number
 
     style = {"right": "green", "nearly right": "green", "wrong": "yellow"}.get(summary["verdict"])
     console.print()
@@ -114,8 +115,8 @@ def show(summary: dict[str, Any], console: Any) -> None:
 
 def _show_groups(groups: list[dict[str, Any]], console: Any) -> None:
     """The groups whose mean probability is off, the largest first."""
+    from properly.audit.words import count, percent
     from properly.cli.console import table_of
-    from properly.report.words import count, percent
 
     off = sorted((group for group in groups if group["outside"]), key=lambda group: -group["rows"])
     if not off:

@@ -15,12 +15,12 @@ from properly.cli.fitting import read_target
 from properly.cli.parser import Misuse
 from properly.comparison import cross_calibrated, stratified_folds
 from properly.metrics import log_loss
-from properly.probabilities import Array
-from properly.report.facts import file_facts
-from properly.report.predictions import columns_of_classes
+from properly.numeric.probabilities import Array
+from properly.report.pages import file_facts
 from properly.tables import TableClassifier, TableEncoder, TableFile, numbers
 from properly.tables.errors import Place
 from properly.tables.labels import Label
+from properly.tables.predictions import columns_of_classes
 
 _FOLDS = 5
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any
 
-from properly.extras import require
+from properly.inputs.optional import require
 
 
 def terminal() -> Any:

@@ -14,7 +14,7 @@ from properly.cli.parser import make_parser
 from properly.datasets import make_rare_events
 from properly.links import GEV
 from properly.metrics import log_loss, probability_rmse
-from properly.probabilities import Array
+from properly.numeric.probabilities import Array
 from properly.tables import read_table, write_batches
 from properly.tables.arrow import arrow
 

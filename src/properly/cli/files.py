@@ -13,7 +13,7 @@ def checked_output(path: str, inputs: Iterable[str], outputs: Iterable[str] = ()
     It must be none of the inputs and none of the other outputs. The ending of a table must be known.
     """
     if table:
-        from properly.tables.formats import format_of
+        from properly.tables.errors import format_of
 
         format_of(path)
     target = Path(path)
@@ -46,7 +46,7 @@ def scored_path(path: str) -> str:
     >>> scored_path("data/new.csv.gz")
     'new-scored.csv.gz'
     """
-    from properly.tables.formats import ending_of
+    from properly.tables.errors import ending_of
 
     name, ending = Path(path).name, ending_of(path)
     return f"{name[: -len(ending)]}-scored{ending}"

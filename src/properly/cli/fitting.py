@@ -8,17 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from properly import __version__, save
-from properly.atomic import atomic_path
+from properly.audit import audit
 from properly.calibration import CalibratedClassifier
 from properly.cli.columns import require_distinct, require_named
 from properly.cli.console import progress
 from properly.cli.files import checked_output
 from properly.cli.methods import Setting, candidates
 from properly.comparison import CALIBRATED, Comparison, compare
+from properly.files import atomic_path
+from properly.numeric.probabilities import Array
 from properly.prevalence import PriorCorrectedClassifier
-from properly.probabilities import Array
-from properly.report import audit, fit_page
-from properly.report.facts import file_facts, version_facts
+from properly.report import fit_page
+from properly.report.pages import file_facts, version_facts
 from properly.tables import TableClassifier, TableEncoder, TableFile
 from properly.tables.errors import Place, TableError, require_columns
 from properly.tables.labels import Label, Labels, class_labels, require_two_rows

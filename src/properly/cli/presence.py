@@ -12,9 +12,9 @@ from properly.cli.columns import require_named
 from properly.cli.console import progress
 from properly.cli.files import checked_output, scored_path
 from properly.cli.scoring import score_table
+from properly.maxent import EntropyWeightedMaxent, MaxentFeatures
 from properly.metrics import auc
-from properly.prevalence import EntropyWeightedMaxent, MaxentFeatures
-from properly.report.facts import file_facts
+from properly.report.pages import file_facts
 from properly.tables import TableEncoder, TableError, TableFile, TableMaxent
 from properly.tables.arrow import arrow
 from properly.tables.errors import require_columns

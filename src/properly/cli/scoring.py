@@ -11,9 +11,8 @@ from properly.cli.files import checked_output, scored_path
 from properly.persistence import ModelFileError
 from properly.tables import TableClassifier, TableError, TableFile, write_batches
 from properly.tables.arrow import arrow
-from properly.tables.errors import require_columns
-from properly.tables.formats import format_of
-from properly.tables.model import PREFIX
+from properly.tables.errors import format_of, require_columns
+from properly.tables.models import PREFIX
 from properly.tables.values import converted
 
 

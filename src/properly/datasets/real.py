@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from properly.extras import require
-from properly.options import choose
+from properly.inputs.optional import require
+from properly.inputs.options import choose
 
 if TYPE_CHECKING:
     import pandas

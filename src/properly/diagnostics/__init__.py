@@ -4,9 +4,8 @@ from properly.diagnostics.decision_curves import CostCurve, DecisionCurve, cost_
 from properly.diagnostics.groups import GroupCalibration, by_group
 from properly.diagnostics.log_odds_fit import LogOddsFit, log_odds_fit
 from properly.diagnostics.loss_curves import LossCurves, loss_curves
-from properly.diagnostics.multiclass_reliability import MulticlassReliability, multiclass_reliability
 from properly.diagnostics.murphy import Murphy, MurphyDifference, murphy, murphy_difference
-from properly.diagnostics.reliability import Reliability, reliability
+from properly.diagnostics.reliability import MulticlassReliability, Reliability, multiclass_reliability, reliability
 from properly.diagnostics.score_densities import ScoreDensities, score_densities
 
 __all__ = [

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from properly.diagnostics.frames import as_frame
-from properly.diagnostics.inputs import read_named, read_thresholds
+from properly.diagnostics.intervals import as_frame
 from properly.diagnostics.murphy import shares_below
+from properly.inputs.forecast import read_named, read_thresholds
 from properly.metrics import ThresholdChoice, best_threshold, cost_matrix, cost_threshold, net_benefit
-from properly.probabilities import Array
+from properly.numeric.probabilities import Array
 
 _THRESHOLD, _ALL = "threshold", "treat all"  # columns
 
@@ -51,7 +51,7 @@ class DecisionCurve:
         scale : {"probability", "log-odds"}, default "probability"
             Of the thresholds; "log-odds" for rare classes.
         """
-        from properly.plots.decision_curves import draw_decision_curve
+        from properly.plots.curves import draw_decision_curve
 
         return draw_decision_curve(self, ax, scale=scale)
 
@@ -91,7 +91,7 @@ class CostCurve:
         scale : {"probability", "log-odds"}, default "probability"
             Of the thresholds; "log-odds" for rare classes.
         """
-        from properly.plots.decision_curves import draw_cost_curve
+        from properly.plots.curves import draw_cost_curve
 
         return draw_cost_curve(self, ax, scale=scale)
 

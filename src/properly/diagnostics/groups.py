@@ -9,15 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from properly.diagnostics.frames import as_frame
-from properly.diagnostics.inputs import check_confidence
-from properly.diagnostics.intervals import jeffreys_interval
-from properly.diagnostics.multiclass_reliability import most_probable
-from properly.diagnostics.names import numbered
+from properly.diagnostics.intervals import as_frame, jeffreys_interval
+from properly.diagnostics.reliability import most_probable
+from properly.inputs.forecast import Forecast, check_confidence, read_forecast
+from properly.inputs.options import numbered
+from properly.inputs.weights import read_weight
 from properly.losses import Loss, get_loss
 from properly.metrics import score_decomposition
-from properly.metrics.inputs import Forecast, read_forecast, read_weight
-from properly.probabilities import Array
+from properly.numeric.probabilities import Array
 
 MISSING = "(missing)"
 
@@ -71,7 +70,7 @@ class GroupCalibration:
         max_groups : int, default 30
             If there are more, those with the most weight are drawn.
         """
-        from properly.plots.groups import draw_groups
+        from properly.plots.scores import draw_groups
 
         return draw_groups(self, ax, max_groups=max_groups)
 

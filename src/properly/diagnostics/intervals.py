@@ -1,11 +1,15 @@
-"""Intervals for shares."""
+"""Intervals of shares, and results as data frames."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from scipy import special as sc
 
-from properly.probabilities import Array
+from properly.inputs.optional import require
+from properly.numeric.probabilities import Array
 
 
 def jeffreys_interval(positive: Array, negative: Array, confidence: float) -> tuple[Array, Array]:
@@ -23,3 +27,8 @@ def jeffreys_interval(positive: Array, negative: Array, confidence: float) -> tu
     low = np.where(positive > 0.0, sc.betaincinv(a, b, tail), 0.0)
     high = np.where(negative > 0.0, sc.betainccinv(a, b, tail), 1.0)
     return low, high
+
+
+def as_frame(columns: Mapping[str, Any]) -> Any:
+    """A pandas DataFrame with these columns."""
+    return require("pandas", "frames").DataFrame(dict(columns))

@@ -11,14 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special as sc
 
 from properly.calibration.base import Calibrator
-from properly.calibration.inputs import BinarySample
 from properly.calibration.methods import calibrator_of
-from properly.diagnostics.frames import as_frame
-from properly.diagnostics.inputs import check_confidence, read_scores
-from properly.diagnostics.intervals import jeffreys_interval
-from properly.diagnostics.names import checked_names, numbered
-from properly.options import checked_count
-from properly.probabilities import Array
+from properly.diagnostics.intervals import as_frame, jeffreys_interval
+from properly.inputs.forecast import check_confidence
+from properly.inputs.options import checked_count, checked_names, numbered
+from properly.inputs.scores import BinarySample, read_scores
+from properly.numeric.probabilities import Array
 
 _GRID = 1001
 _COLUMNS = ("score", "weight", "positive", "log_odds", "low", "high")
@@ -63,7 +61,7 @@ class LogOddsFit:
 
     def plot(self, ax: Any = None) -> Any:
         """Draw counted log-odds as points with intervals, calibrators as lines. A triangle says: at least, at most."""
-        from properly.plots.log_odds_fit import draw_log_odds_fit
+        from properly.plots.scores import draw_log_odds_fit
 
         return draw_log_odds_fit(self, ax)
 

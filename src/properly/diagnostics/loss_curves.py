@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from scipy import special as sc
 
-from properly.diagnostics.frames import as_frame
-from properly.diagnostics.names import checked_names, numbered
+from properly.diagnostics.intervals import as_frame
+from properly.inputs.options import checked_names, numbered
 from properly.losses import CostWeightedLoss, Loss, get_loss
-from properly.probabilities import Array
+from properly.numeric.probabilities import Array
 
 _POINTS = 400
 _FARTHEST = 16.0  # log-odds: a ten-millionth
@@ -56,7 +56,7 @@ class LossCurves:
         ----------
         scale : {"probability", "log-odds"}, default "probability"
         """
-        from properly.plots.loss_curves import draw_loss_curves
+        from properly.plots.curves import draw_loss_curves
 
         return draw_loss_curves(self, scale=scale)
 

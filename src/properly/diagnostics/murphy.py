@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special as sc
 
-from properly.diagnostics.frames import as_frame
-from properly.diagnostics.inputs import check_confidence, read_named, read_thresholds
+from properly.diagnostics.intervals import as_frame
+from properly.inputs.forecast import Forecast, check_confidence, read_named, read_thresholds
 from properly.metrics import cost_weighted_error
-from properly.metrics.inputs import Forecast
-from properly.probabilities import Array
+from properly.numeric.probabilities import Array
 
 _THRESHOLD, _BASE = "threshold", "base rate"  # columns
 
@@ -52,7 +51,7 @@ class Murphy:
         scale : {"probability", "log-odds"}, default "probability"
             Of the thresholds; "log-odds" for rare classes.
         """
-        from properly.plots.murphy import draw_murphy
+        from properly.plots.curves import draw_murphy
 
         return draw_murphy(self, ax, scale=scale)
 
@@ -86,7 +85,7 @@ class MurphyDifference:
 
     def plot(self, ax: Any = None, *, scale: str = "probability") -> Any:
         """Draw the difference with its interval; below the line at 0 the first forecaster is better."""
-        from properly.plots.murphy import draw_murphy_difference
+        from properly.plots.curves import draw_murphy_difference
 
         return draw_murphy_difference(self, ax, scale=scale)
 

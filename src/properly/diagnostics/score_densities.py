@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from properly.calibration.density_calibration import DensityCalibration
-from properly.calibration.inputs import BinarySample
+from properly.calibration.densities import DensityCalibration
 from properly.calibration.methods import METHODS
-from properly.diagnostics.frames import as_frame
-from properly.diagnostics.inputs import read_scores
-from properly.diagnostics.names import numbered
-from properly.options import checked_count, choose
-from properly.probabilities import Array
+from properly.diagnostics.intervals import as_frame
+from properly.inputs.options import checked_count, choose, numbered
+from properly.inputs.scores import BinarySample, read_scores
+from properly.numeric.probabilities import Array
 
 DENSITIES = {key: kind for key, kind in METHODS.items() if issubclass(kind, DensityCalibration)}
 _GRID = 1001
@@ -69,7 +67,7 @@ class ScoreDensities:
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the histogram and the fitted densities of both classes."""
-        from properly.plots.score_densities import draw_score_densities
+        from properly.plots.scores import draw_score_densities
 
         return draw_score_densities(self, ax)
 

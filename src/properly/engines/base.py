@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from properly.kernels import Block, Statistic
-from properly.probabilities import Array
+from properly.numeric.probabilities import Array
 
 S = TypeVar("S", bound=Statistic)
 

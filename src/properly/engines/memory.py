@@ -16,7 +16,7 @@ from threadpoolctl import ThreadpoolController
 
 from properly.engines.base import Engine, S, add_up, combine_weights
 from properly.kernels import Block
-from properly.probabilities import Array
+from properly.numeric.probabilities import Array
 
 BLOCK_BYTES = 2**21  # small enough for the cache, large enough for threads not to wait for each other
 _CHUNK = 4  # blocks added up together, whatever the number of threads, so that sums do not depend on it

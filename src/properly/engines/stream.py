@@ -13,10 +13,11 @@ from sklearn.utils.validation import column_or_1d
 
 from properly.engines.base import Engine, combine_weights
 from properly.engines.memory import MemoryEngine
-from properly.extras import require
+from properly.inputs.labels import encode
+from properly.inputs.optional import require
+from properly.inputs.options import choose
 from properly.kernels import Block
-from properly.options import choose
-from properly.probabilities import Array, as_float
+from properly.numeric.probabilities import Array, as_float
 
 BATCH_BYTES = 2**24
 _FORMATS = {".parquet": "parquet", ".pq": "parquet", ".arrow": "ipc", ".feather": "ipc", ".ipc": "ipc"}
@@ -200,12 +201,3 @@ class StreamEngine(Engine):
     def reweighted(self, class_factor: Array) -> Engine:
         factor = class_factor if self.class_factor is None else self.class_factor * class_factor
         return StreamEngine(self.stream, self.classes, factor)
-
-
-def encode(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
-    """The position of every label among the sorted classes."""
-    codes = np.searchsorted(classes, y)
-    unknown = classes[np.minimum(codes, len(classes) - 1)] != y
-    if unknown.any():
-        raise ValueError(f"y contains {y[unknown].tolist()[0]!r}, which was not there in the first pass over the data.")
-    return np.asarray(codes, dtype=np.intp)

@@ -15,7 +15,7 @@ from properly.linear.fitting import Data, Penalty, check_limits, fit_linear, war
 from properly.linear.prediction import LinearPredictor
 from properly.links import Link, Logit
 from properly.losses import Composite, LogLoss, Loss, SoftmaxComposite, SquaredLoss, get_loss
-from properly.probabilities import Array, as_float
+from properly.numeric.probabilities import Array, as_float
 
 _SQUARED_LOGIT = Composite(SquaredLoss(), Logit())  # the softmax generalises both links of the squared loss
 

@@ -13,7 +13,7 @@ from properly.engines.base import Engine
 from properly.engines.memory import MemoryEngine
 from properly.linear.fitting import Data, Penalty, problem_of
 from properly.losses import Composite, Loss
-from properly.probabilities import Array, as_float
+from properly.numeric.probabilities import Array, as_float
 from properly.solvers.folds import FoldedProblem
 
 # How far from its optimum a fit to a split may stop, in standard errors: to find the best C, and then for this C. The

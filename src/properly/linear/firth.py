@@ -18,7 +18,7 @@ from properly.kernels import Block, LinearModel, Statistic
 from properly.linear.fitting import Data
 from properly.links import Logit
 from properly.losses import Composite, LogLoss
-from properly.probabilities import Array
+from properly.numeric.probabilities import Array
 from properly.solvers import Solution, Status
 
 

@@ -14,12 +14,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from properly import kernels
 from properly.engines.base import Engine
+from properly.inputs.options import checked_count
 from properly.kernels import LinearModel
 from properly.linear.starts import at_class_proportions, convex_start, fitted_to_sample, where_finite
 from properly.losses.composite import Composite
-from properly.losses.multiclass import SoftmaxComposite
-from properly.options import checked_count
-from properly.probabilities import Array
+from properly.losses.softmax import SoftmaxComposite
+from properly.numeric.probabilities import Array
 from properly.solvers import Problem, Solution, Status, minimise
 
 _FAR_FROM_ZERO = 100.0  # columns are centred if the mean of one is this many standard deviations away from 0

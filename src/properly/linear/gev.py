@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from properly.inputs.options import choose
 from properly.linear.classifier import LinearClassifier
 from properly.links import GEV
 from properly.losses import Composite, GEVLoss
-from properly.options import choose
 
 
 class GEVCanonicalRegression(LinearClassifier):

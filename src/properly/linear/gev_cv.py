@@ -23,7 +23,7 @@ from properly.linear.fitting import (
 from properly.linear.prediction import LinearPredictor
 from properly.links import GEV
 from properly.losses import BetaLoss, Composite, GEVLoss, LogLoss, Loss, get_loss
-from properly.probabilities import Array, as_float
+from properly.numeric.probabilities import Array, as_float
 
 _XIS = (-1.0, -0.75, -0.5, -0.25, 0.0, 0.25, 0.5, 0.75, 1.0)
 _SCORE = BetaLoss(0.5, 0.5)

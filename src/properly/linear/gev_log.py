@@ -11,7 +11,7 @@ from properly.linear.classifier import LinearClassifier
 from properly.linear.fitting import Data, Penalty, fit_linear
 from properly.links import GEV
 from properly.losses import Composite, LogLoss
-from properly.probabilities import Array
+from properly.numeric.probabilities import Array
 
 
 class GEVLogRegression(LinearClassifier):

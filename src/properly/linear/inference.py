@@ -14,7 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from properly import kernels
 from properly.engines.select import training_engine
-from properly.extras import require
+from properly.inputs.optional import require
+from properly.inputs.options import choose
 from properly.kernels import Block, Hessian, LinearModel
 from properly.linear.classifier import LinearClassifier
 from properly.linear.fitting import Data, Penalty, weight_by_class
@@ -22,8 +23,7 @@ from properly.linear.prediction import LinearPredictor
 from properly.linear.rare_events import RareEventLogisticRegression
 from properly.links import Link
 from properly.losses import Composite, LogLoss
-from properly.options import choose
-from properly.probabilities import Array
+from properly.numeric.probabilities import Array
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,11 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from properly.engines.select import check_names, checked_features, checked_offset
 from properly.engines.stream import Stream
+from properly.inputs.frames import check_names, checked_features
+from properly.inputs.weights import checked_offset
 from properly.links import Link
-from properly.probabilities import Array
+from properly.numeric.probabilities import Array
 
 
 class LinearPredictor(ClassifierMixin, BaseEstimator):

@@ -13,6 +13,7 @@ from properly import kernels
 from properly.engines.base import Engine
 from properly.engines.memory import MemoryEngine
 from properly.engines.select import training_engine
+from properly.inputs.options import check_finite, choose
 from properly.linear.firth import BiasReduction
 from properly.linear.fitting import (
     Data,
@@ -27,8 +28,7 @@ from properly.linear.fitting import (
 from properly.linear.prediction import LinearPredictor
 from properly.links import Logit
 from properly.losses import Composite, LogLoss
-from properly.options import check_finite, choose
-from properly.probabilities import Array
+from properly.numeric.probabilities import Array
 from properly.solvers import Solution
 
 

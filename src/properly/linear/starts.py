@@ -11,10 +11,10 @@ from properly.links import Logit
 from properly.losses.base import Loss
 from properly.losses.beta import LogLoss
 from properly.losses.composite import Composite
-from properly.losses.multiclass import SoftmaxComposite
-from properly.probabilities import Array
+from properly.losses.softmax import SoftmaxComposite
+from properly.numeric.probabilities import Array
 from properly.solvers import Problem, Status, minimise
-from properly.solvers.line_search import STEPS
+from properly.solvers.newton import STEPS
 
 
 def at_class_proportions(problem: Problem, class_weight: Array) -> Array:

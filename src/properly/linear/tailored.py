@@ -27,7 +27,7 @@ from properly.linear.fitting import (
 from properly.linear.prediction import LinearPredictor
 from properly.links import Logit
 from properly.losses import BetaLoss, Composite, CostWeightedLoss, LogLoss
-from properly.probabilities import Array, as_float
+from properly.numeric.probabilities import Array, as_float
 
 
 class TailoredLinearClassifierCV(LinearPredictor):

@@ -7,10 +7,10 @@ All of them are accurate in both tails and never clip; a tail that float64 canno
 
 from collections.abc import Callable
 
+from properly.inputs.options import choose
 from properly.links.base import Link
 from properly.links.extreme import GEV, Cloglog, Loglog
 from properly.links.symmetric import Cauchit, Logit, Probit
-from properly.options import choose
 
 LINKS: dict[str, Callable[[], Link]] = {
     "logit": Logit,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from properly.probabilities import Array, Probabilities, as_probabilities, as_scores, unwrap
+from properly.numeric.probabilities import Array, Probabilities, as_probabilities, as_scores, unwrap
 
 if TYPE_CHECKING:
     from properly.losses import Loss

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special as sc
 
-from properly import special
+from properly.inputs.options import check_finite
 from properly.links.base import Link
-from properly.options import check_finite
-from properly.probabilities import Array, Probabilities
+from properly.numeric import special
+from properly.numeric.probabilities import Array, Probabilities
 
 _LOG_SMALLEST = -600.0  # below this t underflows before long, and leading terms are exact
 

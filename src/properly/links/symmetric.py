@@ -8,7 +8,7 @@ import numpy as np
 from scipy import special as sc
 
 from properly.links.base import Link
-from properly.probabilities import Array, Probabilities, log_of_complement
+from properly.numeric.probabilities import Array, Probabilities, log_of_complement
 
 _LARGEST = np.finfo(np.float64).max
 _ROOT_TWO = np.sqrt(2.0)

@@ -5,10 +5,10 @@ from properly.losses.beta import BetaLoss, BoostingLoss, LogLoss, SquaredLoss
 from properly.losses.canonical import CanonicalLink
 from properly.losses.composite import Composite
 from properly.losses.cost import CostWeightedLoss
+from properly.losses.from_link import CanonicalLoss, GEVLoss
+from properly.losses.from_weight import LossFromWeight
 from properly.losses.keys import LOSSES, get_loss
-from properly.losses.multiclass import SoftmaxComposite
-from properly.losses.numerical import LossFromWeight
-from properly.losses.of_link import CanonicalLoss, GEVLoss
+from properly.losses.softmax import SoftmaxComposite
 
 __all__ = [
     "LOSSES",

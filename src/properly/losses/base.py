@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from properly.probabilities import Array, Probabilities, as_probabilities, unwrap
+from properly.numeric.probabilities import Array, Probabilities, as_probabilities, unwrap
 
 if TYPE_CHECKING:
     from properly.links import Link

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from properly import special
+from properly.inputs.options import check_finite
 from properly.losses.base import Loss, product, without_nan
 from properly.losses.beta_pair import beta_pair
-from properly.options import check_finite
-from properly.probabilities import Array, Probabilities
+from properly.numeric import special
+from properly.numeric.probabilities import Array, Probabilities
 
 if TYPE_CHECKING:
     from properly.links import Link

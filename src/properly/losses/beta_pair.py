@@ -18,7 +18,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.polynomial import chebyshev
 
-from properly.probabilities import Array, Probabilities
+from properly.numeric.probabilities import Array, Probabilities
 
 _OFFSET = 4.0  # in u = 1/(distance + 4): about where the fewest powers are needed
 _DEGREE = 20  # leaves 1e-14 for the most concentrated weight functions, and less for others

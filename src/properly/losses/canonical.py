@@ -15,8 +15,8 @@ import numpy as np
 from properly.links import GEV, Link, Logit, Loglog
 from properly.losses.base import Loss, product
 from properly.losses.beta import BetaLoss, BoostingLoss, LogLoss, SquaredLoss
-from properly.losses.of_link import CanonicalLoss, GEVLoss
-from properly.probabilities import Array, Probabilities
+from properly.losses.from_link import CanonicalLoss, GEVLoss
+from properly.numeric.probabilities import Array, Probabilities
 
 _WIDEST = 745.0  # log-odds at which p is the smallest float64
 

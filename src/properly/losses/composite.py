@@ -8,12 +8,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
+from properly.inputs.options import choose
 from properly.links import Link, get_link
 from properly.losses.base import Loss, mix, product
 from properly.losses.canonical import is_canonical
 from properly.losses.keys import get_loss
-from properly.options import choose
-from properly.probabilities import Array, as_float, as_scores, unwrap
+from properly.numeric.probabilities import Array, as_float, as_scores, unwrap
 
 
 @dataclass(frozen=True, init=False)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from properly.inputs.options import check_finite
 from properly.losses.base import Loss
-from properly.options import check_finite
-from properly.probabilities import Array, Probabilities
+from properly.numeric.probabilities import Array, Probabilities
 
 if TYPE_CHECKING:
     from properly.links import Link

@@ -1,9 +1,9 @@
 """Losses by name."""
 
+from properly.inputs.options import choose
 from properly.losses.base import Loss
 from properly.losses.beta import BoostingLoss, LogLoss, SquaredLoss
-from properly.losses.of_link import GEVLoss
-from properly.options import choose
+from properly.losses.from_link import GEVLoss
 
 LOSSES = {"log": LogLoss, "squared": SquaredLoss, "boosting": BoostingLoss, "gev": GEVLoss}
 

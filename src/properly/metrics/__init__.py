@@ -15,12 +15,12 @@ from properly.metrics.decisions import (
     parse_costs,
 )
 from properly.metrics.decomposition import Decomposition, score_decomposition
-from properly.metrics.murphy import MurphyCurve, NetBenefitCurve, cost_weighted_error, murphy_curve, net_benefit
 from properly.metrics.paired import PairedDifference, SignTest, paired_bootstrap, sign_test
 from properly.metrics.ranking import AreaUnderCurve, auc, auc_difference
 from properly.metrics.scorers import SCORERS, proper_scorer
 from properly.metrics.scores import brier_score, log_loss, probability_rmse, proper_score, row_losses, skill_score
 from properly.metrics.smooth import smooth_calibration_error
+from properly.metrics.thresholds import MurphyCurve, NetBenefitCurve, cost_weighted_error, murphy_curve, net_benefit
 
 __all__ = [
     "SCORERS",

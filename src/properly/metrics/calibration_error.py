@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special as sc
 
-from properly.metrics.inputs import Forecast, read_binary, read_forecast
-from properly.metrics.ordering import cuts_of
-from properly.options import checked_count, choose
-from properly.probabilities import Array
+from properly.inputs.forecast import Forecast, read_binary, read_forecast
+from properly.inputs.options import checked_count, choose
+from properly.metrics.counts import cuts_of
+from properly.numeric.probabilities import Array
 
 _ROUNDING = 1e-12  # of sums of weights
 

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from properly.metrics.inputs import read_binary, read_probabilities
-from properly.metrics.ordering import Cuts, cuts_of
-from properly.probabilities import Array, as_float
+from properly.inputs.forecast import read_binary, read_probabilities
+from properly.metrics.counts import Cuts, cuts_of
+from properly.numeric.probabilities import Array, as_float
 
 _BLOCK = 1 << 16
 _ROUNDING = 1e-13  # of the sums that make expected costs, relative to sums of sizes: up to there costs are equal

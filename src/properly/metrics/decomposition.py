@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from properly.calibration.isotonic import pooled_blocks
+from properly.inputs.forecast import Forecast, read_forecast
 from properly.losses import Loss, get_loss
-from properly.metrics.inputs import Forecast, read_forecast
 from properly.metrics.scores import base_score, score_of
+from properly.numeric.isotonic import pooled_blocks
 
 
 class Decomposition(NamedTuple):
@@ -79,7 +79,8 @@ def _recalibrated_score(forecast: Forecast, loss: Loss) -> float:
     """Within a block of isotonic regression all forecasts are the rate of the block: its risk is the entropy there."""
     if not forecast.class_weight.all():
         return base_score(forecast, loss)
-    _, _, positive, negative = pooled_blocks(forecast.sample())
+    sample = forecast.sample()
+    _, _, positive, negative = pooled_blocks(sample.of_class(True), sample.of_class(False))
     total = positive + negative
     return float(np.sum(total * loss.entropy(positive / total, negative / total)) / np.sum(total))
 

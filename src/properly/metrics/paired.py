@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 from scipy import special as sc
 from sklearn.utils import check_random_state
 
-from properly.metrics.inputs import read_weight
-from properly.options import check_finite, checked_count
-from properly.probabilities import Array, as_float
+from properly.inputs.options import checked_confidence, checked_count
+from properly.inputs.weights import read_weight
+from properly.numeric.probabilities import Array, as_float
 
 _MOST_UNITS = 10_000  # more rows are thrown together at random into this many, and these are resampled
 _DRAWS_AT_ONCE = 1 << 20
@@ -140,13 +140,6 @@ def _resampled_means(sums: Array, masses: Array, n_resamples: int, generator: np
     for start in range(0, n_resamples, at_once):
         draw = generator.randint(size, size=(min(at_once, n_resamples - start), size), dtype=np.int32)
         yield sums[draw].sum(axis=1) / masses[draw].sum(axis=1)
-
-
-def checked_confidence(confidence: float) -> float:
-    check_finite(confidence, "confidence")
-    if not 0.0 < confidence < 1.0:
-        raise ValueError(f"confidence must lie strictly between 0 and 1, got {confidence}.")
-    return float(confidence)
 
 
 def _losses(

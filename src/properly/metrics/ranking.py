@@ -9,10 +9,11 @@ from numpy.typing import ArrayLike
 from scipy import optimize
 from scipy import special as sc
 
-from properly.metrics.inputs import Forecast, read_binary
-from properly.metrics.ordering import Cuts, cuts_of, ordered_cuts
-from properly.metrics.paired import PairedDifference, checked_confidence
-from properly.probabilities import Array
+from properly.inputs.forecast import Forecast, read_binary
+from properly.inputs.options import checked_confidence
+from properly.metrics.counts import Cuts, cuts_of, ordered_cuts
+from properly.metrics.paired import PairedDifference
+from properly.numeric.probabilities import Array
 
 _ROUNDING = 1e-15  # of shares
 

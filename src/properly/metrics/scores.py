@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from properly.inputs.forecast import Forecast, mean, read_forecast, read_probabilities
+from properly.inputs.weights import read_weight
 from properly.losses import LogLoss, Loss, SquaredLoss, get_loss
-from properly.metrics.inputs import Forecast, mean, read_forecast, read_probabilities, read_weight
-from properly.probabilities import Array, as_float, as_probabilities
+from properly.numeric.probabilities import Array, as_float, as_probabilities
 
 
 def row_losses(y: ArrayLike, p: ArrayLike, loss: str | Loss = "log", *, classes: ArrayLike | None = None) -> Array:

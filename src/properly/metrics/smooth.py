@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import fft, optimize
 
-from properly.metrics.inputs import Forecast, read_binary
-from properly.probabilities import Array
+from properly.inputs.forecast import Forecast, read_binary
+from properly.numeric.probabilities import Array
 
 _CELLS = 1 << 16  # of the grid on [0, 1]: forecasts closer than this are told apart by their weights on two cells
 _SHARE = np.concatenate([[0.5], np.ones(_CELLS - 1), [0.5]])  # only half a cell belongs to the points 0 and 1

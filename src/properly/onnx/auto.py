@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from properly.calibration.auto import _FARTHEST, _NEGLIGIBLE, AutoCalibration, FittedMap
-from properly.calibration.candidates import _WAVES, Curve, Flattening, Joint, Straight, Temperature, Waves
+from properly.calibration.auto_maps import _WAVES, Curve, Flattening, Joint, Straight, Temperature, Waves
 from properly.onnx.graph import Value, interpolated, log_expit, log_softmax, logsumexp
 from properly.onnx.maps import standardised
 from properly.onnx.special import arcsinh

@@ -17,9 +17,9 @@ from properly.calibration import (
     TemperatureScaling,
 )
 from properly.calibration.affine import AffineScaling
-from properly.calibration.inputs import _NEARLY_ONE, LogProbabilityReader, ProbabilityReader
 from properly.calibration.multiclass import Classwise, Full
 from properly.calibration.temperature import _FARTHEST
+from properly.inputs.scores import _NEARLY_ONE, LogProbabilityReader, ProbabilityReader
 from properly.onnx.auto import auto_of_many, auto_of_two
 from properly.onnx.confidence import with_confidence
 from properly.onnx.graph import Value, equal, expm1, log1p, log_expit, log_softmax, logsumexp
@@ -139,7 +139,7 @@ def _top(scores: Value, n_classes: int) -> Value:
 
 
 def class_log_odds(scores: Value, n_classes: int, of_probabilities: bool) -> Value:
-    """The log-odds of every class, as `properly.calibration.inputs.class_log_odds` has them."""
+    """The log-odds of every class, as `properly.inputs.scores.class_log_odds` has them."""
     if of_probabilities:
         return _log_odds_of_logarithms(scores, n_classes)
     log_p = log_softmax(scores).maximum(-_LARGEST)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from properly.calibration.multiclass import _FARTHEST, _MAX_ITER, _TIE_BREAKER
-from properly.extras import require
+from properly.inputs.optional import require
 from properly.onnx.graph import Graph, Value, logsumexp
 
 

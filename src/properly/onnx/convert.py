@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from properly.calibration import Calibrator
-from properly.extras import require
+from properly.inputs.optional import require
 from properly.onnx.calibrators import classify_scores
 from properly.onnx.graph import IR_VERSION, ML_OPSET, OPSET, Graph, Value
 from properly.onnx.models import classify

@@ -8,7 +8,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from properly.extras import require
+from properly.inputs.optional import require
 from properly.onnx.graph import ML_OPSET, OPSET, Value
 from properly.onnx.kinds import package_of
 from properly.onnx.linear import Classified

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from properly.extras import require
+from properly.inputs.optional import require
 
 OPSET, IR_VERSION, ML_OPSET = 18, 8, 3  # of ONNX 1.13; later runtimes read them, too
 

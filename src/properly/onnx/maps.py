@@ -7,19 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from properly.calibration.beta import BetaMap
-from properly.calibration.densities import TwoPieceDensity
-from properly.calibration.density_calibration import _LARGEST, DensityMap
+from properly.calibration.densities import _LARGEST, DensityMap, TwoPieceDensity
 from properly.calibration.histogram import HistogramMap
 from properly.calibration.isotonic import _TIE_BREAKER, IsotonicMap
-from properly.calibration.piecewise import PiecewiseMap
-from properly.calibration.platt import PlattMap
-from properly.calibration.quadratic import QuadraticMap
+from properly.calibration.log_odds import BetaMap, PiecewiseMap, PlattMap, QuadraticMap
 from properly.calibration.spline import SplineMap
-from properly.calibration.standard import _FARTHEST, Standard
 from properly.calibration.venn_abers import VennAbersMap
+from properly.numeric.probabilities import Array
+from properly.numeric.scaling import _FARTHEST, Standardiser
 from properly.onnx.graph import Value, interpolated, log_expit, places
-from properly.probabilities import Array
 
 
 def log_odds_of(map_: Any, score: Value) -> Value:
@@ -29,7 +25,7 @@ def log_odds_of(map_: Any, score: Value) -> Value:
     return _MAPS[type(map_)](map_, score)
 
 
-def standardised(standard: Standard, score: Value) -> Value:
+def standardised(standard: Standardiser, score: Value) -> Value:
     if standard.scale == 0.0:
         return (score < score).cast("DOUBLE")  # zeros: equal scores tell nothing
     half = 0.5 if standard.scale > 1e300 else 1.0

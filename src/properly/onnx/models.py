@@ -16,7 +16,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from properly.calibration import CalibratedClassifier
-from properly.calibration.estimator_scores import CalibratedPair
+from properly.calibration.classifier_scores import CalibratedPair
 from properly.linear.prediction import LinearPredictor
 from properly.onnx.calibrators import classify_scores
 from properly.onnx.foreign import foreign_classifier, foreign_decision, foreign_transform
@@ -55,7 +55,7 @@ def classify(model: Any, X: Value) -> Classified:
 
 
 def scores_of(model: Any, X: Value) -> Value:
-    """What a calibrator starts from, as `properly.calibration.estimator_scores.scores_of` has it.
+    """What a calibrator starts from, as `properly.calibration.classifier_scores.scores_of` has it.
 
     The decision function, or else log-odds (rows, 1) or log-probabilities (rows, K).
     """

@@ -1,13 +1,14 @@
 """Pictures of what `properly.diagnostics` finds; every result has a `.plot()` that leads here. They need matplotlib."""
 
-from properly.plots.decision_curves import draw_cost_curve, draw_decision_curve
-from properly.plots.groups import draw_groups
-from properly.plots.log_odds_fit import draw_log_odds_fit
-from properly.plots.loss_curves import draw_loss_curves
-from properly.plots.multiclass_reliability import draw_multiclass_reliability
-from properly.plots.murphy import draw_murphy, draw_murphy_difference
-from properly.plots.reliability import draw_reliability
-from properly.plots.score_densities import draw_score_densities
+from properly.plots.curves import (
+    draw_cost_curve,
+    draw_decision_curve,
+    draw_loss_curves,
+    draw_murphy,
+    draw_murphy_difference,
+)
+from properly.plots.reliability import draw_multiclass_reliability, draw_reliability
+from properly.plots.scores import draw_groups, draw_log_odds_fit, draw_score_densities
 from properly.plots.style import STYLES, Style
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""The reliability diagram."""
+"""Reliability diagrams, of two classes and of several."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from properly.options import choose
+from properly.inputs.options import checked_count, choose
 from properly.plots.scales import SCALES, LogOdds, Scale
-from properly.plots.style import INK, PALE, STYLES, canvas, visible
+from properly.plots.style import INK, PALE, STYLES, as_text, canvas, panels, visible
 
 if TYPE_CHECKING:
     from properly.diagnostics.reliability import Reliability
+if TYPE_CHECKING:
+    from properly.diagnostics.reliability import MulticlassReliability
 
 _BARS = 40
 _NEAREST = 1e-12  # to 0 and to 1 that a log-odds axis reaches
@@ -91,3 +93,24 @@ def _draw_histogram(axes: Any, result: Reliability, where: Scale) -> None:
     strip.stairs(bars, edges, fill=True, color=INK, alpha=0.6)
     strip.set_xlim(*where.limits)
     strip.set_axis_off()
+
+
+def draw_multiclass_reliability(
+    result: MulticlassReliability, *, scale: str = "probability", max_panels: int = 12
+) -> Any:
+    """Draw what `properly.diagnostics.reliability` found; see `MulticlassReliability.plot`."""
+    checked_count(max_panels, "max_panels", 1)
+    heaviest = sorted(range(len(result.classes)), key=lambda k: -result.by_class[k].positive.sum())[: max_panels - 1]
+    drawn = [("most probable class", result.top)]
+    drawn += [(f"class {as_text(result.classes[k])}", result.by_class[k]) for k in sorted(heaviest)]
+    columns = min(len(drawn), 4)
+    with panels(len(drawn), (3.1, 3.4), columns=columns) as all_axes:
+        for k, (axes, (name, part)) in enumerate(zip(all_axes, drawn, strict=True)):
+            draw_reliability(part, axes, scale=scale, legend=False)
+            axes.set_xlabel(f"forecast probability: {name}")
+            if k % columns:
+                axes.set_ylabel("")
+        figure = all_axes[0].figure
+        figure.get_layout_engine().set(h_pad=0.1)  # room for the histograms above the panels
+        figure.legend(*all_axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    return figure

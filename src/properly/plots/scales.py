@@ -9,8 +9,8 @@ from typing import Any, Self
 import numpy as np
 from scipy import special as sc
 
-from properly.options import choose
-from properly.probabilities import Array
+from properly.inputs.options import choose
+from properly.numeric.probabilities import Array
 
 _LANE = 0.05  # the place of 0 and of 1 beyond the ends of a log-odds axis, as a share of its length
 _LINE, _LETTER, _GAP = 0.24, 0.09, 0.1  # inches: a line of text, a letter, and the least gap beside a number

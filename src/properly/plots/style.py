@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from properly.extras import require
-from properly.probabilities import Array
+from properly.inputs.optional import require
+from properly.numeric.probabilities import Array
 
 
 class Style(NamedTuple):

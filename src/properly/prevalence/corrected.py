@@ -16,12 +16,12 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d
 
-from properly.engines.select import checked_weight
+from properly.inputs.unwrap import weight_parameter
+from properly.inputs.weights import checked_weight
 from properly.links import Logit
+from properly.numeric.probabilities import Array, as_float
 from properly.prevalence.prior import log_prior_ratio
-from properly.prevalence.routing import weight_parameter
 from properly.prevalence.weighting import TRAIN_PRIORS, TRUE_PRIORS, ClassTotals, prior_rule
-from properly.probabilities import Array, as_float
 
 
 class PriorCorrectedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):

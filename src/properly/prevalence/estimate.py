@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from properly.extras import require
-from properly.options import check_finite, choose
+from properly.inputs.optional import require
+from properly.inputs.options import check_finite, choose
+from properly.numeric.probabilities import Array
 from properly.prevalence.label_shift import METHODS, SINGULAR, Validation
 from properly.prevalence.prior import as_columns, as_prior
-from properly.probabilities import Array
 
 _WEAK = 1e3  # beyond, small errors of the confusion matrix become large ones of the estimate
 _WIDE = 0.5  # an interval that says little

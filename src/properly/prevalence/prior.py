@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from properly.options import choose
-from properly.probabilities import Array, as_float, unwrap
+from properly.inputs.options import choose
+from properly.numeric.probabilities import Array, as_float, unwrap
 
 _SUM_TOLERANCE = 1e-6  # a prior that was typed in with six decimals
 _ROW_TOLERANCE = 1e-4  # probabilities in float32, for some hundred classes

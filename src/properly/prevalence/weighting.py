@@ -11,9 +11,9 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC, NuSVC
 
-from properly.options import choose
+from properly.inputs.options import choose
+from properly.numeric.probabilities import Array
 from properly.prevalence.prior import as_prior, by_class, prior_after_weighting
-from properly.probabilities import Array
 
 
 class ClassTotals(NamedTuple):
@@ -26,12 +26,10 @@ class ClassTotals(NamedTuple):
 
 # How boosting libraries call a weight of the second class, and (LightGBM, with its other names) equal weights by rows.
 _OF_TWO_CLASSES = ("scale_pos_weight", "is_unbalance", "unbalance", "unbalanced_sets")
-
 # Priors that naive Bayes and discriminant analysis are given.
 _PRIORS = ("priors", "class_prior")
 # What CatBoost and the ensembles of imbalanced-learn call their weights and samples; their effect is not known here.
 _UNKNOWN = ("class_weights", "auto_class_weights", "sampling_strategy")
-
 PriorRule = Callable[[ClassTotals, Any], Array]
 
 

@@ -6,7 +6,7 @@ import re
 from io import StringIO
 from typing import Any
 
-from properly.extras import require
+from properly.inputs.optional import require
 from properly.report.html import Markup, element
 
 _SETTINGS = {

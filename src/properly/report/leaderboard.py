@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from properly.audit.words import decimals, number
 from properly.comparison import Comparison
-from properly.probabilities import Array
+from properly.numeric.probabilities import Array
 from properly.report.html import Markup, element, section, table
-from properly.report.words import decimals, number
 
 _WIDTH, _MARGIN = 112.0, 4.0  # of the picture of an interval
 

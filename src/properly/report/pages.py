@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
+import platform
 from collections.abc import Mapping
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
+from properly import __version__
+from properly.audit.results import Audit
 from properly.comparison import Comparison
 from properly.report.html import Markup, element, page
 from properly.report.leaderboard import leader, leaderboard_section
-from properly.report.results import Audit
 from properly.report.sections import (
     answer_section,
     facts_section,
@@ -31,7 +38,7 @@ def audit_page(audit: Audit, *, facts: Mapping[str, str] | None = None, title: s
 
     Examples
     --------
-    >>> from properly.report import audit
+    >>> from properly.audit import audit
     >>> result = audit([0, 1, 0, 1, 1, 0], [0.1, 0.7, 0.6, 0.8, 0.4, 0.2])
     >>> audit_page(result).startswith("<!DOCTYPE html>")
     True
@@ -77,3 +84,29 @@ def _evidence(audit: Audit, facts: Mapping[str, str] | None) -> list[Markup]:
         facts_section(facts) if facts else None,
     ]
     return [part for part in parts if part is not None]
+
+
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "matplotlib", "pyarrow", "lightgbm")
+
+
+def file_facts(path: str | os.PathLike[str]) -> dict[str, str]:
+    """Name, size and SHA-256 of a file, which together tell whether another is the same."""
+    with open(path, "rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return {"file": str(path), "size": f"{Path(path).stat().st_size:,} bytes", "SHA-256": digest}
+
+
+def version_facts() -> dict[str, str]:
+    """The time, and the versions of everything that computed."""
+    found = []
+    for package in _PACKAGES:
+        try:
+            found.append(f"{package} {version(package)}")
+        except PackageNotFoundError:
+            continue
+    return {
+        "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "properly": __version__,
+        "Python": f"{platform.python_version()} on {platform.system()} {platform.machine()}",
+        "packages": ", ".join(found),
+    }

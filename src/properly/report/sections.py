@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from properly.audit.results import Audit, Mending, Score
+from properly.audit.words import aligned, answer, count, interval, number, percent, verdict
 from properly.diagnostics import Reliability
 from properly.report.figures import picture
 from properly.report.html import Markup, element, markup, section, table
-from properly.report.results import Audit, Mending, Score
-from properly.report.words import aligned, answer, count, interval, number, percent, verdict
 
 _MOST_GROUPS = 50
 _MOST_CLASSES = 12

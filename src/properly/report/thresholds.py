@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from properly.report.decision import Decision
+from properly.audit.results import Audit
+from properly.audit.thresholds import Decision
+from properly.audit.words import number
 from properly.report.html import Markup, data_script, element, section, table
-from properly.report.results import Audit
-from properly.report.words import number
 
 
 def threshold_section(audit: Audit) -> Markup | None:

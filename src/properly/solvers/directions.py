@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 from scipy import linalg
 
-from properly.probabilities import Array
+from properly.numeric.probabilities import Array
 from properly.solvers.problem import Point, Problem
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from properly import kernels
 from properly.engines.memory import MemoryEngine
 from properly.losses.base import Loss
-from properly.probabilities import Array
+from properly.numeric.probabilities import Array
 from properly.solvers.directions import Factor, solve_updated
 from properly.solvers.newton import minimise
 from properly.solvers.problem import Problem

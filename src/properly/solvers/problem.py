@@ -12,7 +12,7 @@ from properly import kernels
 from properly.engines.base import Engine
 from properly.kernels import LinearModel
 from properly.losses.composite import Composite
-from properly.probabilities import Array
+from properly.numeric.probabilities import Array
 
 
 class Point(NamedTuple):

@@ -10,7 +10,7 @@ from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import lasso_path
 
-from properly.probabilities import Array
+from properly.numeric.probabilities import Array
 from properly.solvers.directions import Direction, Factor
 from properly.solvers.problem import Point, Problem
 

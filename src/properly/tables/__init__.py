@@ -2,11 +2,9 @@
 
 from properly.tables.encoder import TableEncoder
 from properly.tables.errors import TableError
-from properly.tables.linear_features import LinearFeatures
-from properly.tables.model import TableClassifier, TableMaxent
+from properly.tables.models import LinearFeatures, TableClassifier, TableMaxent, WithFeatures
 from properly.tables.reading import TableFile, as_table, read_batches, read_table
 from properly.tables.values import numbers
-from properly.tables.with_features import WithFeatures
 from properly.tables.writing import write_batches
 
 __all__ = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from properly.extras import require
+from properly.inputs.optional import require
 
 
 class _Module:

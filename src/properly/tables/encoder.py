@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from properly.options import choose
-from properly.probabilities import Array
+from properly.inputs.options import choose
+from properly.numeric.probabilities import Array
 from properly.tables.arrow import arrow, compute
 from properly.tables.errors import Place, TableError, listed, require_columns
 from properly.tables.reading import as_table

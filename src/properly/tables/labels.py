@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from properly.probabilities import Array
+from properly.numeric.probabilities import Array
 from properly.tables.arrow import compute, types
 from properly.tables.errors import Place, TableError, listed
 from properly.tables.values import is_numeric, kind_of, numbers, plain

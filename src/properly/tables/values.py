@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from properly.probabilities import Array
+from properly.numeric.probabilities import Array
 from properly.tables.arrow import arrow, compute, types
 from properly.tables.errors import Place, TableError
 

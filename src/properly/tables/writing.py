@@ -8,10 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from properly.atomic import atomic_path
+from properly.files import atomic_path
 from properly.tables.arrow import arrow, compute, ipc, parquet, types
-from properly.tables.errors import TableError
-from properly.tables.formats import Format, format_of
+from properly.tables.errors import Format, TableError, format_of
 from properly.tables.values import MISSING, is_text, plain_type
 
 Write = Callable[[Any], None]

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from properly.probabilities import Array
+from properly.numeric.probabilities import Array
 
 
 class Bins(NamedTuple):

@@ -14,19 +14,17 @@ from sklearn.utils import Bunch, Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from properly.categories import known_table, seen_categories, training_table
-from properly.engines.select import checked_weight
+from properly.inputs.categories import known_table, seen_categories, training_table
+from properly.inputs.options import check_finite, checked_count
+from properly.inputs.weights import checked_weight
 from properly.linear.fitting import checked_class_weights
 from properly.losses import Loss, get_loss
-from properly.options import check_finite, checked_count
-from properly.probabilities import Array
+from properly.numeric.probabilities import Array
 from properly.tree.binning import Bins, bin_categories, bin_numbers, exact_weights
-from properly.tree.drawing import draw
-from properly.tree.growth import grow
-from properly.tree.impurity import Impurity
-from properly.tree.pruning import prune, pruning_path
+from properly.tree.display import TreeWords, draw
+from properly.tree.growth import grow, prune, pruning_path
+from properly.tree.splits import Impurity
 from properly.tree.structure import Integers, Tree
-from properly.tree.text import TreeWords
 
 _FEATURES_AS = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
 

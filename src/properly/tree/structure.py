@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from properly.probabilities import Array
+from properly.numeric.probabilities import Array
 
 Integers = NDArray[np.intp]
 Booleans = NDArray[np.bool_]

@@ -1,0 +1,318 @@
+"""The maps that `AutoCalibration` averages: their features, priors, fits and log-evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from properly.numeric.probabilities import Array
+from properly.numeric.scaling import Standardiser
+from properly.solvers.dense import positive_factor
+
+# Standardiser deviations of the priors, in log-odds over one standard deviation of the scores unless said otherwise.
+NEAR = (0.1, 1.0)  # of intercept and slope around those of the identity, 0 and 1
+FREE = (2.0, 5.0)  # of intercept and slope around 0: scores of any unit
+BENDS = (0.3, 1.0)  # of what is added to a straight line
+OWN = (0.1, 0.3, 1.0, 3.0)  # of one class's departure from what all classes share
+OTHERS = (0.3, 1.0)  # of the weight of the other classes' logits
+_WIDEST = 1e3  # a prior no wider than this, for scores of any size
+_WAVES = 8
+_FEW_CLASSES = 12  # up to here the K² weights of other classes' logits come in several strengths ...
+_MANY_CLASSES = 30  # ... up to here in one, and beyond they are left out: the time grows as K⁴
+
+
+class Features(Protocol):
+    """What a map sees of the logits (n, K): for each class, an array of shape (n, number of its coefficients)."""
+
+    def __call__(self, logits: Array) -> list[Array]: ...
+
+
+class Candidate(NamedTuple):
+    """Logits are trust · score + features · coefficients, where coefficients ~ N(0, precision⁻¹)."""
+
+    name: str
+    trust: float  # 1: departures from the scores as log-odds; 0: from nothing
+    features: Features
+    precision: Array
+
+
+@dataclass(frozen=True)
+class Temperature:
+    """The log-odds themselves, in units of their root mean square."""
+
+    standard: Standardiser
+
+    def __call__(self, logits: Array) -> list[Array]:
+        return [np.empty((len(logits), 0)), self.standard(logits[:, 1])[:, None]]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """An intercept, the standardised log-odds, and bends: functions of them less their own straight line.
+
+    The bends are scaled together, so that the largest has the root mean square 1 over the calibration data.
+    """
+
+    standard: Standardiser
+    bends: Callable[[Array], Array]
+    line: Array  # coefficients of the bends' straight lines, of shape (2, number of bends)
+    scale: float
+
+    @classmethod
+    def of(cls, standard: Standardiser, bends: Callable[[Array], Array], score: Array, weight: Array) -> Curve | None:
+        """None if the bends are straight lines on these data, and so tell nothing."""
+        straight, bent = _straight(standard, score), bends(score)
+        root = np.sqrt(weight)[:, None]
+        line = np.asarray(np.linalg.lstsq(root * straight, root * bent, rcond=None)[0], dtype=np.float64)
+        scale = float(np.sqrt(np.average(np.square(bent - straight @ line), axis=0, weights=weight)).max(initial=0.0))
+        return cls(standard, bends, line, scale) if scale > 1e-6 else None
+
+    def __call__(self, logits: Array) -> list[Array]:
+        straight = _straight(self.standard, logits[:, 1])
+        bent = (self.bends(logits[:, 1]) - straight @ self.line) / self.scale
+        return [np.empty((len(logits), 0)), np.concatenate([straight, bent], axis=1)]
+
+
+@dataclass(frozen=True)
+class Straight:
+    """An intercept and the standardised log-odds."""
+
+    standard: Standardiser
+
+    def __call__(self, logits: Array) -> list[Array]:
+        return [np.empty((len(logits), 0)), _straight(self.standard, logits[:, 1])]
+
+
+def _straight(standard: Standardiser, score: Array) -> Array:
+    return np.column_stack([np.ones_like(score), standard(score)])
+
+
+@dataclass(frozen=True)
+class Flattening:
+    """asinh s: what over-confident log-odds need, as of naive Bayes or of trees that are certain."""
+
+    def __call__(self, score: Array) -> Array:
+        return np.arcsinh(score)[:, None]
+
+
+@dataclass(frozen=True)
+class Waves:
+    """cos(kπr)/k^1.5, k = 1 ... 8, of the rank r in (0, 1) of a score: any smooth curve.
+
+    The rank is the mean of the ranks within either class, so that a rare class is seen as sharply as the other.
+    """
+
+    score: Array  # distinct, sorted
+    rank: Array
+
+    @classmethod
+    def of(cls, score: Array, labels: Labels) -> Waves:
+        share = np.bincount(labels.codes, labels.weight, 2)
+        distinct, position = np.unique(score, return_inverse=True)
+        mass = np.bincount(position, labels.weight * (0.5 / share)[labels.codes])
+        return cls(distinct, np.cumsum(mass) - 0.5 * mass)
+
+    def __call__(self, score: Array) -> Array:
+        rank = np.interp(score, self.score, self.rank)
+        k = np.arange(1.0, _WAVES + 1.0)
+        return np.cos(np.pi * rank[:, None] * k) / k**1.5
+
+
+def for_two_classes(logits: Array, labels: Labels) -> Iterator[Candidate]:
+    """Temperatures, straight lines and curves; `logits` has the columns 0 and log-odds."""
+    score, weight = logits[:, 1], labels.weight
+    standard = Standardiser.of(score, weight)
+    spread = min(standard.scale, _WIDEST)
+    largest = float(np.abs(score).max(initial=0.0)) or 1.0
+    unit = largest * float(np.sqrt(np.average(np.square(score / largest), weights=weight)))
+    temperature = Temperature(Standardiser(0.0, unit))
+    yield Candidate(f"near {NEAR[-1]:g} temperature", 1.0, temperature, _precision(NEAR[-1] * min(unit, _WIDEST)))
+    yield Candidate(f"free {FREE[-1]:g} temperature", 0.0, temperature, _precision(FREE[-1]))
+    lines = [(f"near {sd:g}", 1.0, (sd, sd * spread)) for sd in NEAR] + [(f"free {sd:g}", 0.0, (sd, sd)) for sd in FREE]
+    straight = Straight(standard)
+    for name, trust, sds in lines:
+        yield Candidate(f"{name} line", trust, straight, _precision(*sds))
+    kinds: dict[str, Callable[[Array], Array]] = {"asinh": Flattening(), "waves": Waves.of(score, labels)}
+    for bent, bends in kinds.items():
+        curve = Curve.of(standard, bends, score, weight)
+        if curve is not None:
+            for bend in BENDS:
+                for name, trust, sds in lines:
+                    width = curve.line.shape[1]
+                    yield Candidate(f"{name} {bent} {bend:g}", trust, curve, _precision(*sds, *[bend] * width))
+
+
+def _precision(*sds: float) -> Array:
+    return np.diag(1.0 / np.square(np.maximum(sds, 1.0 / _WIDEST)))
+
+
+@dataclass(frozen=True)
+class Joint:
+    """For each class an intercept, its own log-probability, asinh of it, and, if asked for, those of the others.
+
+    All but the own log-probability are centred over the calibration data, so that their priors are about shape.
+    """
+
+    unit: float
+    center: Array  # of the log-probabilities
+    flat_center: Array  # of their asinh
+    others: bool
+
+    @classmethod
+    def of(cls, logits: Array, weight: Array, others: bool) -> Joint:
+        log_p = log_softmax(logits)
+        center, flat_center = (np.average(x, axis=0, weights=weight) for x in (log_p, np.arcsinh(log_p)))
+        deviation = log_p - center
+        deviation -= deviation.mean(axis=1, keepdims=True)
+        largest = float(np.abs(deviation).max()) or 1.0
+        spread = largest * np.sqrt(np.average(np.square(deviation / largest), axis=0, weights=weight).mean())
+        return cls(max(float(spread), 1.0 / _WIDEST), center, flat_center, others)
+
+    def __call__(self, logits: Array) -> list[Array]:
+        log_p = log_softmax(logits)
+        flat = np.arcsinh(log_p) - self.flat_center
+        rest = (log_p - self.center) / (self.unit * np.sqrt(log_p.shape[1]))
+        return [
+            np.column_stack(
+                [
+                    np.ones(len(log_p)),
+                    log_p[:, k] / self.unit,
+                    flat[:, k],
+                    *([np.delete(rest, k, axis=1)] if self.others else []),
+                ]
+            )
+            for k in range(log_p.shape[1])
+        ]
+
+
+def for_many_classes(logits: Array, labels: Labels) -> Iterator[Candidate]:
+    """Maps of each class's own logit, and of all of them, in which the classes share what they can."""
+    n_classes = logits.shape[1]
+    strengths = [(own, 0.0) for own in OWN]
+    if n_classes <= _FEW_CLASSES:
+        strengths += [(own, others) for others in OTHERS for own in OWN[1:3]]
+    elif n_classes <= _MANY_CLASSES:
+        strengths += [(OWN[2], OTHERS[0])]
+    features = {others: Joint.of(logits, labels.weight, others) for others in (False, True)}
+    slope = min(NEAR[-1] * features[False].unit, _WIDEST)
+    for own, others in strengths:
+        for name, trust, width in (("near", 1.0, slope), ("free", 0.0, FREE[-1])):
+            label = f"{name} own {own:g}" + (f" others {others:g}" if others else "")
+            yield Candidate(label, trust, features[others > 0.0], _joint_precision(n_classes, width, own, others))
+
+
+def _joint_precision(n_classes: int, slope: float, own: float, others: float) -> Array:
+    """A class's slope is a part that all share plus one of its own; intercepts and weights of others are its own."""
+    shared = np.array([0.0, slope, 1.0])
+    width = 3 + (n_classes - 1 if others else 0)
+    precision = np.zeros((n_classes, width, n_classes, width))
+    k = np.arange(n_classes)
+    for j in range(3):
+        # (own² I + shared² 11ᵀ)⁻¹
+        common = shared[j] ** 2 / (own**2 * (own**2 + n_classes * shared[j] ** 2))
+        precision[:, j, :, j] = -common
+        precision[k, j, k, j] += own**-2
+    for j in range(3, width):
+        precision[k, j, k, j] = others**-2
+    return precision.reshape(n_classes * width, n_classes * width)
+
+
+_MAX_ITER = 50
+_TOLERANCE = 1e-6  # of the log-evidence, which counts in units of 1
+_SHORTEST_STEP = 1e-8
+
+
+class Labels(NamedTuple):
+    """The classes of the rows as 0, 1, ..., and what every row weighs."""
+
+    codes: NDArray[np.intp]
+    weight: Array
+
+    def log_likelihood(self, log_p: Array) -> float:
+        return float(self.weight @ log_p[np.arange(len(self.codes)), self.codes])
+
+
+class Fitted(NamedTuple):
+    """Coefficients, those of the first class first, and ln ∫ likelihood · prior (−∞ if beyond float64)."""
+
+    coef: Array
+    log_evidence: float
+
+
+def log_softmax(logits: Array) -> Array:
+    shifted = logits - logits.max(axis=1, keepdims=True)
+    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)))
+
+
+def apply(features: list[Array], coef: Array, offset: Array) -> Array:
+    """Logits: the offset, plus for every class its own features times its own coefficients."""
+    logits = np.array(offset)
+    for k, part in enumerate(_split(features, coef)):
+        if part.size:
+            logits[:, k] += features[k] @ part
+    return logits
+
+
+def fit_with_prior(features: list[Array], offset: Array, labels: Labels, precision: Array, start: Array) -> Fitted:
+    """The mode of likelihood · N(coef; 0, precision⁻¹) by Newton's method, and Laplace's approximation of the integral.
+
+    ln ∫ likelihood · prior ≈ ln likelihood(mode) - ½ modeᵀ precision mode - ½ ln(|precision + curvature|/|precision|)
+
+    The curvature of the likelihood is that of the multinomial logit, Σ weight·(diag p - p pᵀ) between the classes, so
+    that the objective is convex and any start will do.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        coef, log_p = start, log_softmax(apply(features, start, offset))
+        value = _log_posterior(coef, log_p, labels, precision)
+        for _ in range(_MAX_ITER):
+            gradient, hessian = _derivatives(features, coef, np.exp(log_p), labels, precision)
+            factor, scale = positive_factor(hessian)
+            step = linalg.cho_solve((factor, True), gradient / scale, check_finite=False) / scale
+            gain = float(gradient @ step)
+            if not gain > _TOLERANCE:
+                break
+            length, old = 1.0, value
+            while length > _SHORTEST_STEP:
+                new = coef + length * step
+                log_p_new = log_softmax(apply(features, new, offset))
+                value = _log_posterior(new, log_p_new, labels, precision)
+                if value >= old + 1e-4 * length * gain:
+                    break
+                length *= 0.5
+            else:  # rounding hides any further gain
+                value = old
+                break
+            coef, log_p = new, log_p_new
+        volume = _half_log_determinant(*positive_factor(precision)) - _half_log_determinant(factor, scale)
+    return Fitted(coef, value + volume if np.isfinite(value + volume) else -np.inf)
+
+
+def _split(features: list[Array], coef: Array) -> list[Array]:
+    return np.split(coef, np.cumsum([each.shape[1] for each in features])[:-1])
+
+
+def _log_posterior(coef: Array, log_p: Array, labels: Labels, precision: Array) -> float:
+    return labels.log_likelihood(log_p) - 0.5 * float(coef @ (precision @ coef))
+
+
+def _derivatives(features: list[Array], coef: Array, p: Array, labels: Labels, precision: Array) -> tuple[Array, Array]:
+    """Gradient of the log-posterior, and minus its matrix of second derivatives."""
+    gradient = -(precision @ coef)
+    joint = np.concatenate([x * p[:, [k]] for k, x in enumerate(features)], axis=1)
+    hessian = precision - joint.T @ (joint * labels.weight[:, None])
+    end = 0
+    for k, x in enumerate(features):
+        rows = slice(end, end := end + x.shape[1])
+        gradient[rows] += (labels.weight * ((labels.codes == k) - p[:, k])) @ x
+        curvature = labels.weight * p[:, k] * (1.0 - p[:, k])  # never negative, unlike a difference of sums
+        hessian[rows, rows] = precision[rows, rows] + x.T @ (x * curvature[:, None])
+    return gradient, hessian
+
+
+def _half_log_determinant(factor: Array, scale: Array) -> float:
+    return float(np.log(np.diag(factor) * scale).sum())

@@ -1,0 +1,201 @@
+"""Labels, probabilities and weights, checked together into a `Forecast`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special as sc
+
+from properly.inputs.labels import _codes
+from properly.inputs.options import checked_names
+from properly.inputs.scores import BinarySample
+from properly.inputs.weights import read_weight
+from properly.numeric.probabilities import Array, Probabilities, as_float, as_probabilities, log_of_complement
+
+_ROW_SUM_TOLERANCE = 1e-3  # probabilities printed with three digits are welcome, logits are not
+_ROUNDING = 1e-12
+_BLOCK = 1 << 16  # rows looked at together: what a loss needs besides then stays in the cache
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Checked labels and probabilities; rows of weight 0 are gone.
+
+    For two classes `p` is the probability of the second, of shape (n,), and `complement` that of the first where the
+    user gave both columns. For K > 2 classes `p` has shape (n, K).
+    """
+
+    codes: NDArray[Any]  # position of the label among the classes, of a byte each for two classes
+    p: Array
+    complement: Array | None
+    weight: Array | None
+
+    @property
+    def binary(self) -> bool:
+        return self.p.ndim == 1
+
+    @property
+    def positive(self) -> NDArray[np.bool_]:
+        """For two classes: whether the row belongs to the second."""
+        return self.codes.view(np.bool_)
+
+    @property
+    def total(self) -> float:
+        """The weight of all rows: their number if none was given. No class has more, not even by rounding."""
+        return float(self.class_weight.sum())
+
+    @cached_property
+    def class_weight(self) -> Array:
+        """The weight of the rows of every class."""
+        return np.bincount(self.codes, self.weight, 2 if self.binary else self.p.shape[1]).astype(np.float64)
+
+    def at(self, rows: slice) -> Probabilities:
+        """p, q and their logarithms of some rows (two classes).
+
+        Columns that add up to 1 complete each other's last digits; of others each has its own logarithm.
+        """
+        p = self.p[rows]
+        if self.complement is None:
+            return as_probabilities(p)
+        q = self.complement[rows]
+        exact = np.abs(p + q - 1.0) <= _ROUNDING
+        with np.errstate(divide="ignore"):
+            log_p, log_q = (np.where(exact, log_of_complement(a, b), np.log(a)) for a, b in ((p, q), (q, p)))
+        return Probabilities(p, q, log_p, log_q)
+
+    def blocks(self) -> Iterator[slice]:
+        return (slice(start, start + _BLOCK) for start in range(0, len(self.codes), _BLOCK))
+
+    def against_rest(self) -> list[Forecast]:
+        """Each of K > 2 classes against the others; two classes are one such question."""
+        if self.binary:
+            return [self]
+        return [self.of_class(k) for k in range(self.p.shape[1])]
+
+    def of_class(self, k: int) -> Forecast:
+        """Class k against the others."""
+        own = (self.codes == k).view(np.int8)
+        if not self.binary:
+            return Forecast(own, np.ascontiguousarray(self.p[:, k]), None, self.weight)
+        p, q = self.p, 1.0 - self.p if self.complement is None else self.complement
+        return Forecast(own, *((p, self.complement) if k else (q, p)), self.weight)
+
+    def sample(self) -> BinarySample:
+        """What isotonic regression takes (two classes)."""
+        return BinarySample(self.p, self.positive, self.weight)
+
+    def mean(self, values: Array) -> float:
+        """The weighted mean over the rows; ∞ where a row has it, even if another has -∞."""
+        return mean(values, self.weight)
+
+
+def mean(values: Array, weight: Array | None) -> float:
+    with np.errstate(invalid="ignore"):
+        average = values.mean() if weight is None else np.sum(values * weight) / weight.sum()
+    return float("inf") if np.isnan(average) else float(average)
+
+
+def read_forecast(
+    y: ArrayLike, p: ArrayLike, sample_weight: ArrayLike | None = None, classes: ArrayLike | None = None
+) -> Forecast:
+    """Check everything, and leave out the rows of weight 0."""
+    values, complement = read_probabilities(p)
+    codes = _codes(y, classes, 2 if values.ndim == 1 else values.shape[1])
+    if len(codes) != len(values):
+        raise ValueError(f"y has {len(codes)} rows, p has {len(values)}: inconsistent numbers of samples.")
+    weight = read_weight(sample_weight, len(codes))
+    if weight is None or weight.all():
+        return Forecast(codes, values, complement, weight)
+    rows = weight > 0.0
+    return Forecast(codes[rows], values[rows], None if complement is None else complement[rows], weight[rows])
+
+
+def read_binary(
+    y: ArrayLike, p: ArrayLike, sample_weight: ArrayLike | None = None, classes: ArrayLike | None = None
+) -> Forecast:
+    """As `read_forecast`, for what is defined for two classes only."""
+    forecast = read_forecast(y, p, sample_weight, classes)
+    if not forecast.binary:
+        raise ValueError(
+            f"this is defined for two classes, but p has {forecast.p.shape[1]} columns; look at one class k against "
+            "the rest: y == classes[k] and p[:, k]."
+        )
+    return forecast
+
+
+def read_probabilities(p: ArrayLike, name: str = "p") -> tuple[Array, Array | None]:
+    """(p, None) of one column, (p, 1 - p) of two, (p of shape (n, K), None) of more."""
+    values = as_float(p, name)
+    if values.ndim not in (1, 2) or values.shape[-1] == 0:
+        rule = f"{name} must have shape (n,) or (n, K) with at least one row"
+        raise ValueError(f"{rule}, got {'a single number' if values.ndim == 0 else f'shape {values.shape}'}.")
+    if len(values) == 0:
+        raise ValueError(f"{name} is empty; at least one row is needed.")
+    if not (values.min() >= 0.0 and values.max() <= 1.0):
+        row = int(np.argmin(((values >= 0.0) & (values <= 1.0)).reshape(len(values), -1).all(axis=1)))
+        raise ValueError(
+            f"{name} must lie in [0, 1], got {values[row]} in row {row}; drop missing values, and turn scores into "
+            "probabilities by calibration or a link."
+        )
+    if values.ndim == 1:
+        return values, None
+    if values.shape[1] == 1:
+        return values[:, 0], None
+    sums = values.sum(axis=1)
+    worst = int(np.argmax(np.abs(sums - 1.0)))
+    if abs(sums[worst] - 1.0) > _ROW_SUM_TOLERANCE:
+        raise ValueError(f"every row of {name} must add up to 1, but row {worst} adds up to {sums[worst]:.6g}.")
+    if values.shape[1] == 2:
+        return np.ascontiguousarray(values[:, 1]), np.ascontiguousarray(values[:, 0])
+    return values, None
+
+
+_POINTS = 500
+_MANY = 1e12  # rows: thresholds nearer to 0 and 1 than a tenth of one of so many tell nothing
+
+
+def read_named(
+    y: ArrayLike,
+    p: ArrayLike | Mapping[str, ArrayLike],
+    sample_weight: ArrayLike | None,
+    classes: ArrayLike | None,
+    reserved: Iterable[str] = (),
+) -> dict[str, Forecast]:
+    """One forecaster, called "forecast", or several by name, of the same rows of two classes.
+
+    `reserved` names are those of other columns.
+    """
+    if not isinstance(p, Mapping):
+        return {"forecast": read_binary(y, p, sample_weight, classes)}
+    if not p:
+        raise ValueError("p is an empty mapping; it needs a name and probabilities for at least one forecaster.")
+    forecasts = {}
+    for name, each in zip(checked_names(p, reserved), p.values(), strict=True):
+        try:
+            forecasts[name] = read_binary(y, each, sample_weight, classes)
+        except ValueError as error:
+            raise ValueError(f"forecaster {name!r}: {error}") from error
+    return forecasts
+
+
+def read_thresholds(thresholds: ArrayLike | None, total: float) -> Array:
+    """Sorted thresholds in [0, 1]; if none are given, a thousand, dense towards 0 and 1 as far as n rows can tell."""
+    if thresholds is None:
+        end = np.log(10.0 * min(max(total, 10.0), _MANY))
+        return np.union1d(np.linspace(0.0, 1.0, _POINTS + 1), sc.expit(np.linspace(-end, end, _POINTS)))
+    values = np.unique(as_float(thresholds, "thresholds"))
+    if len(values) == 0 or not (values[0] >= 0.0 and values[-1] <= 1.0):
+        raise ValueError(f"thresholds must be numbers in [0, 1], got {thresholds!r}.")
+    return values
+
+
+def check_confidence(value: object) -> None:
+    """Refuse what is not strictly between 0 and 1."""
+    if not (isinstance(value, Real) and 0.0 < float(value) < 1.0):
+        raise ValueError(f"confidence must lie strictly between 0 and 1, got {value!r}.")

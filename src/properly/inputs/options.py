@@ -1,0 +1,91 @@
+"""How options are checked. String options are keys of one table, and the table writes the error message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from math import inf, isfinite
+from numbers import Integral, Real
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def choose(key: object, table: Mapping[str, T], name: str) -> T:
+    """The table's entry for `key`.
+
+    >>> choose("logit", {"logit": 1, "probit": 2}, "link")
+    1
+    """
+    if isinstance(key, str) and key in table:
+        return table[key]
+    valid = ", ".join(repr(option) for option in table)
+    raise ValueError(f"{name} must be one of {valid}, got {key!r}.")
+
+
+def checked_count(value: object, name: str, least: int, most: int | None = None) -> int:
+    """A whole number of at least `least`, and of at most `most`; True is none.
+
+    >>> checked_count(1.5, "n_resamples", 2)
+    Traceback (most recent call last):
+    ValueError: n_resamples must be a whole number of at least 2, got 1.5.
+    """
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        whole = int(value)
+        if least <= whole <= (inf if most is None else most):
+            return whole
+    rule = f"of at least {least}" if most is None else f"from {least} to {most}"
+    raise ValueError(f"{name} must be a whole number {rule}, got {value!r}.")
+
+
+def check_finite(value: object, name: str) -> None:
+    """Refuse what is not a finite number.
+
+    >>> check_finite(float("nan"), "xi")
+    Traceback (most recent call last):
+    ValueError: xi must be finite, got nan.
+    """
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise ValueError(f"{name} must be a number, got {value!r}.")
+    if not isfinite(value):
+        raise ValueError(f"{name} must be finite, got {value}.")
+
+
+def checked_names(names: Iterable[object], reserved: Iterable[str] = ()) -> tuple[str, ...]:
+    """Names that a user chose, as strings.
+
+    >>> checked_names(["a", 1, "1"])
+    Traceback (most recent call last):
+    ValueError: the name '1' is given twice; names must differ as strings.
+    """
+    taken = set(reserved)
+    found: list[str] = []
+    for name in map(str, names):
+        if name in taken:
+            raise ValueError(f"the name {name!r} is that of another column of the result; choose another name.")
+        if name in found:
+            raise ValueError(f"the name {name!r} is given twice; names must differ as strings.")
+        found.append(name)
+    return tuple(found)
+
+
+def numbered(names: Iterable[str]) -> tuple[str, ...]:
+    """Names that nobody chose: equal ones get a number.
+
+    >>> numbered(["PlattScaling()", "auto", "PlattScaling()"])
+    ('PlattScaling()', 'auto', 'PlattScaling() (2)')
+    """
+    found: list[str] = []
+    for name in names:
+        count, new = 1, name
+        while new in found:
+            count += 1
+            new = f"{name} ({count})"
+        found.append(new)
+    return tuple(found)
+
+
+def checked_confidence(confidence: float) -> float:
+    check_finite(confidence, "confidence")
+    if not 0.0 < confidence < 1.0:
+        raise ValueError(f"confidence must lie strictly between 0 and 1, got {confidence}.")
+    return float(confidence)

@@ -1,0 +1,51 @@
+"""Weights and offsets of rows, checked."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from properly.numeric.probabilities import Array, as_float
+
+
+def checked_offset(offset: ArrayLike | None, n_rows: int, n_classes: int) -> Array | None:
+    """One offset per row for two classes, one per row and class for more."""
+    if offset is None:
+        return None
+    offset = as_float(offset, "offset")
+    expected = (n_rows,) if n_classes <= 2 else (n_rows, n_classes)
+    if offset.shape != expected:
+        raise ValueError(
+            f"offset must have shape {expected} for {n_rows} rows and {n_classes} classes, got {offset.shape}."
+        )
+    if not np.isfinite(offset).all():
+        raise ValueError("offset must be finite.")
+    return offset
+
+
+def checked_weight(sample_weight: ArrayLike | None, n_rows: int) -> Array | None:
+    if sample_weight is None:
+        return None
+    weight = as_float(sample_weight, "sample_weight")
+    if weight.ndim == 0:
+        weight = np.full(n_rows, float(weight))
+    if weight.ndim != 1:
+        raise ValueError(f"sample_weight must be 1D, got {weight.ndim} dimensions.")
+    if len(weight) != n_rows:
+        raise ValueError(f"sample_weight has {len(weight)} entries, but there are {n_rows} rows; every row needs one.")
+    finite = np.isfinite(weight)
+    if not finite.all():
+        raise ValueError(f"sample_weight must be finite, got {weight[~finite][0]}.")
+    if (weight < 0.0).any():
+        raise ValueError(f"sample_weight must not be negative, got {weight.min()}.")
+    return weight
+
+
+def read_weight(sample_weight: ArrayLike | None, n_rows: int) -> Array | None:
+    """Weights, not all of them 0."""
+    weight = checked_weight(sample_weight, n_rows)
+    if weight is not None and not weight.any():
+        raise ValueError("sample_weight is zero for every row; at least one must be positive.")
+    if weight is not None and weight.max() > np.finfo(np.float64).max / n_rows:
+        raise ValueError("sample_weight adds up to more than float64 can hold; divide all weights by their largest.")
+    return weight

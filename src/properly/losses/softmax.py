@@ -1,0 +1,113 @@
+"""Log loss and squared loss of K classes through the softmax."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special as sc
+
+from properly.inputs.options import choose
+from properly.losses.base import Loss
+from properly.losses.beta import LogLoss, SquaredLoss
+from properly.numeric.probabilities import Array, as_scores
+
+
+@dataclass(frozen=True)
+class SoftmaxComposite:
+    """ℓ(y, v) of K scores per row, with p = softmax(v) and y the index of the class.
+
+    With `LogLoss` it is -ln p_y (convex), with `SquaredLoss` it is ½ Σ_k (p_k - 1[y = k])² (not convex).
+
+    Examples
+    --------
+    >>> SoftmaxComposite(LogLoss()).gradient([1], [[0.0, 0.0]])
+    array([[ 0.5, -0.5]])
+    """
+
+    loss: Loss
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.loss, LogLoss | SquaredLoss):
+            raise ValueError(f"the softmax is for LogLoss or SquaredLoss, got {self.loss!r}; use one-versus-rest.")
+
+    @property
+    def canonical(self) -> bool:
+        """Whether the composite is convex with gradient p - y."""
+        return isinstance(self.loss, LogLoss)
+
+    def value(self, y: ArrayLike, v: ArrayLike) -> Array:
+        """The loss ℓ(y, v) of every row."""
+        return self._value(*_checked(y, v))
+
+    def gradient(self, y: ArrayLike, v: ArrayLike) -> Array:
+        """dℓ/dv, one column per class."""
+        return self._gradient(*_checked(y, v))
+
+    def curvature(self, y: ArrayLike, v: ArrayLike, kind: str = "expected") -> Array:
+        """d²ℓ/dv², a K x K matrix per row: as observed at y, or expected when y has probabilities p."""
+        observed = choose(kind, {"expected": False, "observed": True}, "kind")
+        labels, scores = _checked(y, v)
+        columns = [self._curvature_column(labels, scores, k, observed) for k in range(scores.shape[1])]
+        return np.stack(columns, axis=2)
+
+    def _value(self, y: NDArray[np.intp], v: Array) -> Array:
+        log_p = sc.log_softmax(v, axis=1)
+        if self.canonical:
+            return -log_p[np.arange(len(y)), y]
+        return 0.5 * np.sum(self._residual(y, np.exp(log_p)) ** 2, axis=1)
+
+    def _gradient(self, y: NDArray[np.intp], v: Array) -> Array:
+        p = sc.softmax(v, axis=1)
+        residual = self._residual(y, p)
+        return residual if self.canonical else _apply_jacobian(p, residual)
+
+    def _residual(self, y: NDArray[np.intp], p: Array) -> Array:
+        residual = p.copy()
+        residual[np.arange(len(y)), y] -= 1.0
+        return residual
+
+    def _curvature_product(self, y: NDArray[np.intp], v: Array, direction: Array, observed: bool = False) -> Array:
+        """The curvature of every row times its direction, without forming K x K matrices."""
+        p = sc.softmax(v, axis=1)
+        once = _apply_jacobian(p, direction)
+        if self.canonical:
+            return once
+        twice = _apply_jacobian(p, once)
+        if not observed:
+            return twice
+        # the gradient p ∘ (r - p·r) also moves with p while r = p - y stays
+        residual = self._residual(y, p)
+        centred = residual - np.sum(p * residual, axis=1, keepdims=True)
+        return twice + centred * once - p * np.sum(residual * once, axis=1, keepdims=True)
+
+    def _curvature_column(self, y: NDArray[np.intp], v: Array, k: int, observed: bool = False) -> Array:
+        """Column k of every row's curvature matrix."""
+        unit = np.zeros((1, v.shape[1]))
+        unit[0, k] = 1.0
+        return self._curvature_product(y, v, np.broadcast_to(unit, v.shape), observed)
+
+    def _curvature_diagonal(self, y: NDArray[np.intp], v: Array) -> Array:
+        """The diagonal of every row's expected curvature matrix."""
+        p = sc.softmax(v, axis=1)
+        if self.canonical:
+            return p * (1.0 - p)
+        return p**2 * (1.0 - 2.0 * p + np.sum(p**2, axis=1, keepdims=True))
+
+
+def _apply_jacobian(p: Array, x: Array) -> Array:
+    return p * (x - np.sum(p * x, axis=1, keepdims=True))
+
+
+def _checked(y: ArrayLike, v: ArrayLike) -> tuple[NDArray[np.intp], Array]:
+    scores = as_scores(v)
+    labels: NDArray[Any] = np.asarray(y)
+    if scores.ndim != 2 or labels.shape != scores.shape[:1]:
+        raise ValueError(f"v must be (n, K) and y (n,), got shapes {scores.shape} and {labels.shape}.")
+    if not np.isfinite(scores).all():
+        raise ValueError("v must be finite for the softmax.")
+    if not np.isin(labels, np.arange(scores.shape[1])).all():
+        raise ValueError(f"y must hold class indices 0 to {scores.shape[1] - 1}.")
+    return labels.astype(np.intp), scores

@@ -1,0 +1,191 @@
+"""Class probabilities from maxent densities when the class proportions are unknown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special as sc
+from sklearn.utils.validation import check_is_fitted
+
+from properly.maxent.base import Solved
+from properly.maxent.default_prevalence import checked_bounds, checked_default, n_classes_of, projected
+from properly.maxent.maxent import Maxent
+from properly.maxent.sample import Sample
+from properly.numeric.probabilities import Array
+from properly.prevalence.prior import adjust_prior
+
+
+class EntropyWeightedMaxent(Maxent):
+    """Class probabilities from labelled and unlabelled rows, robust against unknown class proportions.
+
+    Labels say how the rows of a class look, p(x|y), but not how many there are: some classes are labelled more eagerly
+    than others, or never. Among all joint distributions that agree with the labelled rows, class by class, the one
+    closest to the default ν(y) π̃(x) has the densities q(x|y) of `Maxent` and the class proportions
+
+        p̂(y) ∝ ν(y) exp(-RE(q(·|y) ‖ π̃)),
+
+    and so p̂(y|x) ∝ p̂(y) q(x|y). It minimises the worst-case log loss relative to the default. A class that is
+    confined to few points is taken to be rarer than its default. With presences (label 1) and background (label -1)
+    only,
+
+        p̂(1|x) = ν₁ q(x) e^H/(ν₀ + ν₁ q(x) e^H),    H the entropy of q,
+
+    so that a typical site of the class has about its default probability.
+
+    Parameters
+    ----------
+    default_prevalence : float or array of shape (n_classes,), optional
+        ν, in (0, 1): a number is that of class 1 out of two. None means all classes alike, 0.5 for two.
+    prevalence_bounds : (low, high), mapping or array of shape (n_classes, 2), optional
+        What is known about the true proportions: an interval for class 1 out of two, or for every class, or for those
+        that a mapping names. p̂(y) is then replaced by the proportions within the bounds that are closest to it,
+        argmin RE(p ‖ p̂).
+    regularization, features, duplicates
+        As for `Maxent`.
+
+    Attributes
+    ----------
+    prevalence_ : array of shape (n_classes,), p̂(y)
+    further ones as for `Maxent`
+
+    References
+    ----------
+    Dudík and Phillips (2009), Generative and discriminative learning with unknown labeling bias, NIPS 21.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> random = np.random.default_rng(0)
+    >>> X = random.normal(size=(1000, 1))
+    >>> y = np.where((X[:, 0] > 0.8) & (random.random(1000) < 0.5), 1, -1)
+    >>> model = EntropyWeightedMaxent(0.3).fit(X, y)
+    >>> model.prevalence_.round(3).tolist()
+    [0.858, 0.142]
+    >>> model.predict_proba([[0.0], [2.0]])[:, 1].round(2).tolist()
+    [0.06, 0.55]
+
+    Another default needs no new fit:
+
+    >>> model.predict_proba([[0.0], [2.0]], default_prevalence=0.1)[:, 1].round(2).tolist()
+    [0.02, 0.24]
+    """
+
+    prevalence_: Array
+
+    def __init__(
+        self,
+        default_prevalence: ArrayLike | None = None,
+        *,
+        prevalence_bounds: Any = None,
+        regularization: float = 1.0,
+        features: Any = None,
+        duplicates: str = "keep",
+    ) -> None:
+        super().__init__(regularization, features, duplicates=duplicates)
+        self.default_prevalence = default_prevalence
+        self.prevalence_bounds = prevalence_bounds
+
+    def prevalence(self, default_prevalence: ArrayLike | None = None) -> Array:
+        """p̂(y) of the fit, or for another default, from the same densities."""
+        check_is_fitted(self)
+        if default_prevalence is None:
+            return self.prevalence_
+        default = checked_default(default_prevalence, len(self.classes_))
+        return self._prevalence(default, self.labelled_classes_, self.relative_gain_)
+
+    def predict_proba(self, X: Any, default_prevalence: ArrayLike | None = None) -> Array:
+        """Class probabilities, one column per entry of ``classes_``; for another default if one is given."""
+        class_score = _log(self.prevalence(default_prevalence))
+        return np.asarray(sc.softmax(self._log_weights(X, class_score), axis=1))
+
+    def _fewest_classes(self) -> int:
+        return n_classes_of(self.default_prevalence)
+
+    def _solve_sample(self, sample: Sample, n_classes: int) -> Solved:
+        """What may be wrong with the parameters is found out before anything is solved."""
+        checked_default(self.default_prevalence, n_classes)
+        if self.prevalence_bounds is not None:
+            checked_bounds(self.prevalence_bounds, n_classes)
+        return super()._solve_sample(sample, n_classes)
+
+    def _proportions(self, labelled: NDArray[np.intp], gain: Array, n_classes: int) -> dict[str, Array]:
+        prevalence = self._prevalence(checked_default(self.default_prevalence, n_classes), labelled, gain)
+        return {"prevalence": prevalence, "class_score": _log(prevalence)}
+
+    def _prevalence(self, default: Array, labelled: NDArray[np.intp], gain: Array) -> Array:
+        score = np.log(default)
+        score[labelled] -= gain
+        prevalence = np.asarray(sc.softmax(score))
+        if self.prevalence_bounds is None:
+            return prevalence
+        return projected(prevalence, checked_bounds(self.prevalence_bounds, len(default)))
+
+
+def _log(prevalence: Array) -> Array:
+    """Of 0, which bounds may demand, it is -infinity."""
+    with np.errstate(divide="ignore"):
+        return np.log(prevalence)
+
+
+def reweight(
+    classifier: Any,
+    X: Any,
+    maxent: EntropyWeightedMaxent,
+    *,
+    default_prevalence: ArrayLike | None = None,
+    train_prior: ArrayLike | None = None,
+) -> Array:
+    """Probabilities of another classifier, brought to the class proportions that maxent's entropies suggest.
+
+    Boosted trees or other learners that tell presences from unlabelled rows get the shape of p(y|x) right, but its
+    level is that of the training sample. Trained with equal total weights of the classes (class_weight="balanced"),
+    they are moved to the proportions p̂(y) ∝ ν(y) exp(-RE(q(·|y) ‖ π̃)) of an `EntropyWeightedMaxent` by
+    `adjust_prior`.
+
+    Parameters
+    ----------
+    classifier : fitted, with `predict_proba`
+        Its classes, in order, stand for those of `maxent`; unlabelled rows for class 0 in training.
+    X : what the classifier takes
+    maxent : fitted EntropyWeightedMaxent
+    default_prevalence : float or array, optional
+        ν, if another one than that of the fit.
+    train_prior : float or array, optional
+        The proportions that the classifier was trained with; equal ones if not given.
+
+    Returns
+    -------
+    array of shape (n_samples, n_classes)
+
+    References
+    ----------
+    Dudík and Phillips (2009), Generative and discriminative learning with unknown labeling bias, NIPS 21: section 3;
+    Elkan (2001), The foundations of cost-sensitive learning, IJCAI.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.ensemble import HistGradientBoostingClassifier
+    >>> random = np.random.default_rng(0)
+    >>> X = random.normal(size=(1000, 2))
+    >>> y = np.where((X[:, 0] > 0.8) & (random.random(1000) < 0.5), 1, -1)
+    >>> trees = HistGradientBoostingClassifier(max_iter=20, class_weight="balanced").fit(X, y)
+    >>> maxent = EntropyWeightedMaxent(0.3).fit(X, y)
+    >>> trees.predict_proba([[1.5, 0.0]])[:, 1].round(1).tolist()
+    [0.9]
+    >>> reweight(trees, [[1.5, 0.0]], maxent)[:, 1].round(1).tolist()
+    [0.6]
+    """
+    if not isinstance(maxent, EntropyWeightedMaxent):
+        raise ValueError(f"maxent must be an EntropyWeightedMaxent, got {type(maxent).__name__}.")
+    check_is_fitted(maxent)
+    n_classes = len(maxent.classes_)
+    p = np.asarray(classifier.predict_proba(X))
+    if p.ndim != 2 or p.shape[1] != n_classes:
+        raise ValueError(
+            f"classifier has {p.shape[-1]} classes, maxent has {n_classes}; train both for the same classes."
+        )
+    before = np.full(n_classes, 1.0 / n_classes) if train_prior is None else train_prior
+    return adjust_prior(p, before, maxent.prevalence(default_prevalence))

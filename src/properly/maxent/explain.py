@@ -1,0 +1,175 @@
+"""What a fitted model makes of single columns: response curves and the jackknife of variables.
+
+The permutation importance of columns is scikit-learn's: ``permutation_importance(model, X, y, scoring="roc_auc")`` of
+`sklearn.inspection` takes these models, with y of 1 and -1, as they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from properly.inputs.columns import are_numbers, column_values
+from properly.inputs.frames import (
+    ColumnName,
+    as_table,
+    column_names,
+    column_of,
+    is_category,
+    is_frame,
+    located,
+    selected,
+    table_like,
+)
+from properly.inputs.optional import require
+from properly.inputs.options import checked_count
+from properly.maxent.base import derived_features
+from properly.maxent.features import MaxentFeatures
+from properly.maxent.maxent import Maxent
+from properly.numeric.probabilities import Array
+
+if TYPE_CHECKING:
+    import pandas
+
+
+@dataclass(frozen=True)
+class ResponseCurve:
+    """The probability of a class along one column."""
+
+    column: ColumnName
+    values: NDArray[Any]
+    probability: Array
+
+    def frame(self) -> pandas.DataFrame:
+        """Two columns: the values, and the probability."""
+        return require("pandas", "frames").DataFrame({str(self.column): self.values, "probability": self.probability})
+
+
+@dataclass(frozen=True)
+class Jackknife:
+    """Training gains of models with one column only, with all others, and with all; the larger, the better the fit."""
+
+    columns: list[ColumnName]
+    only: Array
+    without: Array
+    full: float
+
+    def frame(self) -> pandas.DataFrame:
+        """One row for every column."""
+        return require("pandas", "frames").DataFrame(
+            {"only": self.only, "without": self.without, "full": self.full}, index=self.columns
+        )
+
+
+def response_curve(model: Any, X: Any, column: ColumnName, *, label: int = 1, n_points: int = 100) -> ResponseCurve:
+    """How the probability of a class changes along one column, with all others held at their average.
+
+    Parameters
+    ----------
+    model : fitted classifier with `predict_proba`
+    X : array, sparse matrix or data frame
+        Rows to take range and averages from: the mean of a column of numbers, the most frequent value of others. The
+        `categorical` columns of `MaxentFeatures` are others, even if they hold numbers.
+    column : name or number of a column
+        Of numbers: n_points values over its range; otherwise every value that occurs.
+    label : default 1
+        The class.
+    n_points : int, default 100
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from properly.maxent import Maxent
+    >>> X = np.random.default_rng(0).normal(size=(500, 2))
+    >>> y = np.where((X[:, 0] > 0) & (np.arange(500) % 5 == 0), 1, -1)
+    >>> curve = response_curve(Maxent().fit(X, y), X, 0, n_points=3)
+    >>> bool(np.all(np.diff(curve.probability) > 0))
+    True
+    """
+    check_is_fitted(model)
+    X = as_table(X)
+    names = column_names(X)
+    place = located(column, names, "column is")
+    if not X.shape[0]:
+        raise ValueError("X has no rows to take ranges and averages from; at least one is needed.")
+    checked_count(n_points, "n_points", 1)
+    if label not in model.classes_:
+        raise ValueError(f"label must be one of {model.classes_.tolist()}, got {label!r}.")
+    features = derived_features(getattr(model, "features_", None))
+    coded = () if features is None else features.categorical_.tolist()
+    table = {}
+    for j, name in enumerate(names):
+        found, numeric = column_values(column_of(X, name), name), j not in coded and not is_category(column_of(X, name))
+        numeric &= are_numbers(found) and found.dtype.kind != "b"
+        if j == place:
+            along = np.linspace(found.min(), found.max(), int(n_points)) if numeric else np.unique(found)
+        table[name] = np.mean(found, dtype=np.float64) if numeric else _most_frequent(found)
+    points = {name: along if j == place else np.repeat(table[name], len(along)) for j, name in enumerate(names)}
+    probability = model.predict_proba(table_like(X, points))[:, np.flatnonzero(model.classes_ == label)[0]]
+    return ResponseCurve(names[place], along, np.asarray(probability))
+
+
+def jackknife(model: Maxent, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Jackknife:
+    """How much each column explains alone, and how much is lost without it, in training gain.
+
+    Refits the model twice for every column; the gain is `relative_gain_`, its mean if several classes have labels. With
+    ``duplicates="once"`` the sites are those of all columns: rows that agree in the columns that are left stay apart.
+
+    Parameters
+    ----------
+    model : Maxent or EntropyWeightedMaxent; need not be fitted
+    X : array, sparse matrix or data frame with at least two columns
+    y : array, labels as for `Maxent.fit`
+    sample_weight : array, optional
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from properly.maxent import Maxent
+    >>> X = np.random.default_rng(0).normal(size=(500, 2))
+    >>> y = np.where((X[:, 0] > 0) & (np.arange(500) % 5 == 0), 1, -1)
+    >>> result = jackknife(Maxent(), X, y)
+    >>> bool(result.only[0] > result.only[1])
+    True
+    """
+    if not isinstance(model, Maxent):
+        raise ValueError(f"model must be Maxent or EntropyWeightedMaxent, got {type(model).__name__}.")
+    X = as_table(X)
+    names = column_names(X)
+    if len(names) < 2:
+        raise ValueError(f"X must have at least two columns to leave one out, got {len(names)}.")
+
+    full = clone(model).fit(X, y, sample_weight)
+    site = full._sites(full._design(X, reset=False))
+
+    def gain(kept: list[ColumnName]) -> float:
+        twin = _restricted(model, X, kept)._fit(selected(X, kept), y, sample_weight, site)
+        return float(np.mean(twin.relative_gain_))
+
+    return Jackknife(
+        names,
+        only=np.array([gain([name]) for name in names]),
+        without=np.array([gain([other for other in names if other != name]) for name in names]),
+        full=float(np.mean(full.relative_gain_)),
+    )
+
+
+def _restricted(model: Maxent, X: Any, kept: list[ColumnName]) -> Maxent:
+    """The model for some of the columns: of those that are categorical, the ones that are left."""
+    twin, names = clone(model), column_names(X)
+    if isinstance(twin.features, MaxentFeatures) and twin.features.categorical is not None:
+        named = [names[located(entry, names, "categorical names")] for entry in twin.features.categorical]
+        left = [name for name in kept if name in named]
+        # In an array the columns that are left have new numbers.
+        twin.features.set_params(categorical=left if is_frame(X) else [kept.index(name) for name in left])
+    return twin
+
+
+def _most_frequent(values: NDArray[Any]) -> Any:
+    found, counts = np.unique(values, return_counts=True)
+    return found[np.argmax(counts)]

@@ -1,0 +1,273 @@
+"""Maxent's features: simple functions of the columns, scaled to [0, 1]."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from properly.inputs.columns import Columns, read_columns
+from properly.inputs.options import checked_count
+from properly.inputs.weights import checked_weight
+from properly.maxent.derived_features import DerivedDesign, Pieces, Recipe, product_pairs
+from properly.numeric.probabilities import Array
+
+KINDS = {"l": "linear", "q": "quadratic", "p": "product", "h": "hinge", "t": "threshold"}
+# Few presences cannot tell many features apart: (fewest presences, kinds), Phillips and Dudík (2008).
+_SAME = 1e-9  # the largest difference of values, relative to their range, that makes none
+AUTO_KINDS = ((80.0, "lqph"), (15.0, "lqh"), (10.0, "lq"), (0.0, "l"))
+
+
+class MaxentFeatures(TransformerMixin, BaseEstimator):
+    """Linear, quadratic, product, hinge and threshold features of columns, and indicators of categories.
+
+    Every column is scaled to u in [0, 1] by its range in training. From it come u itself ("l"), u² ("q"), products of
+    two columns scaled to their range ("p"), and for every knot κ the hinges max(u - κ, 0)/(1 - κ) and max(κ - u, 0)/κ
+    ("h") and the step 1 where u ≥ κ ("t"). Sums of hinges are the continuous piecewise linear functions, sums of steps
+    the piecewise constant ones. A categorical column has one indicator for each category.
+
+    Parameters
+    ----------
+    kinds : str, default "auto"
+        Letters out of "lqpht". "auto" lets the number of presences decide: "l" below 10, "lq" below 15, "lqh" below 80
+        and "lqph" from there on. Presences are the rows of y other than -1, those of the rarest class if there are
+        several; without y every row counts.
+    n_hinges : int, default 50
+        The number of knots of every column. They are spread evenly over its range; a column with no more than this
+        many gaps between its distinct values has a knot in the middle of each (of values closer than 1e-9 of the range
+        one counts).
+    categorical : sequence of column names or numbers, optional
+        Columns whose values are categories, even if they are numbers. In a data frame those that are not numbers, or
+        of its own type for categories, are anyway; dates are refused.
+    clamp : bool, default True
+        Move what lies outside the range of training to its nearer end, so that nothing is extrapolated. If False, lines
+        go on.
+
+    Attributes
+    ----------
+    kinds_ : str, the kinds in use
+    low_, high_ : arrays, the range in training of every numeric column
+    numeric_, categorical_ : arrays of int, which columns are what
+    categories_ : list of arrays, the values of every categorical column
+    n_features_in_, feature_names_in_ : as in scikit-learn
+
+    Notes
+    -----
+    A column that is constant in training says nothing and has no features. A category that was not seen in training has
+    all its indicators 0, which scores it like a category whose coefficient is 0; `extrapolation` tells where.
+    Missing values are refused. Weights decide the number of presences and nothing else, but for rows of weight 0, which
+    are absent.
+
+    References
+    ----------
+    Phillips, Anderson and Schapire (2006), Maximum entropy modeling of species geographic distributions, Ecological
+    Modelling 190; Phillips and Dudík (2008), Modeling of species distributions with Maxent, Ecography 31.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0], [1.0], [4.0]])
+    >>> features = MaxentFeatures("lh", n_hinges=2).fit(X)
+    >>> features.get_feature_names_out().tolist()
+    ['x0', 'up(x0, 0.5)', 'up(x0, 2.5)', 'down(x0, 0.5)', 'down(x0, 2.5)']
+    >>> features.transform([[1.0], [8.0]]).round(2).tolist()
+    [[0.25, 0.14, 0.0, 0.0, 0.6], [1.0, 1.0, 1.0, 0.0, 0.0]]
+    >>> features.extrapolation([[1.0], [8.0]]).tolist()
+    [[0.0], [1.0]]
+    """
+
+    kinds_: str
+    low_: Array
+    high_: Array
+    numeric_: NDArray[np.intp]
+    categorical_: NDArray[np.intp]
+    categories_: list[NDArray[Any]]
+    _recipe: Recipe
+
+    def __init__(
+        self,
+        kinds: str = "auto",
+        *,
+        n_hinges: int = 50,
+        categorical: Sequence[str | int] | None = None,
+        clamp: bool = True,
+    ) -> None:
+        self.kinds = kinds
+        self.n_hinges = n_hinges
+        self.categorical = categorical
+        self.clamp = clamp
+
+    def fit(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn ranges, knots and categories from the points, labelled or not."""
+        checked_count(self.n_hinges, "n_hinges", 1)
+        columns = self._columns(X, reset=True)
+        n_points = columns.numeric.shape[1]
+        weight = checked_weight(sample_weight, n_points)
+        weight = np.ones(n_points) if weight is None else weight
+        if not weight.any():
+            raise ValueError("sample_weight is zero for every row; at least one must be positive.")
+        self.kinds_ = checked_kinds(self.kinds, presences(y, weight))
+        numeric = columns.numeric[:, weight > 0.0]
+        self.low_, self.high_ = numeric.min(axis=1), numeric.max(axis=1)
+        self._check_spans()
+        self.categories_ = [np.unique(values[weight > 0.0]) for values in columns.categorical]
+        self._recipe = self._written(self._scaled(numeric))
+        return self
+
+    def design(self, X: Any) -> DerivedDesign:
+        """The features of points in the form that needs no matrix."""
+        check_is_fitted(self)
+        columns = self._columns(X, reset=False)
+        u = self._scaled(columns.numeric)
+        if self.clamp:
+            np.clip(u, 0.0, 1.0, out=u)
+        return DerivedDesign.of(self._recipe, u, self._codes(columns), self.clamp)
+
+    def transform(self, X: Any) -> Array:
+        """The features as a matrix of shape (n_samples, n_features_out)."""
+        design = self.design(X)
+        return np.ascontiguousarray(design.columns(np.arange(design.n_features)).T)
+
+    def extrapolation(self, X: Any) -> Array:
+        """How far every value lies outside the range of training, in units of that range; 0 inside.
+
+        A category that was not seen in training counts 1, a value other than the only one seen is infinitely far.
+        """
+        check_is_fitted(self)
+        columns = self._columns(X, reset=False)
+        outside = np.maximum(self.low_[:, None] - columns.numeric, columns.numeric - self.high_[:, None])
+        span = (self.high_ - self.low_)[:, None]
+        result = np.zeros((columns.numeric.shape[1], self.n_features_in_))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            result[:, self.numeric_] = np.where(outside > 0.0, outside / span, 0.0).T
+        for column, values, known in zip(self.categorical_, columns.categorical, self.categories_, strict=True):
+            result[:, column] = ~np.isin(values, known)
+        return result
+
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[Any]:
+        """Names such as "rain", "rain^2", "rain slope", "soil=clay", "up(rain, 500)", "down(…)" and "step(…)"."""
+        check_is_fitted(self)
+        names = self._names(input_features)
+        recipe, numeric = self._recipe, names[self.numeric_]
+        shapes, column, knot = recipe.pieces
+        knots = self.low_[column] + recipe.knots[column, knot] * (self.high_ - self.low_)[column]
+        whole = [
+            *numeric[recipe.linear],
+            *(f"{name}^2" for name in numeric[recipe.quadratic]),
+            *(f"{numeric[a]} {numeric[b]}" for a, b in recipe.products),
+            *(f"{names[self.categorical_[a]]}={self.categories_[a][code]}" for a, code in recipe.categories),
+        ]
+        pieces = [f"{shape}({numeric[a]}, {at:.12g})" for shape, a, at in zip(shapes, column, knots, strict=True)]
+        return np.array([*whole, *pieces], dtype=object)
+
+    def _columns(self, X: Any, *, reset: bool) -> Columns:
+        columns, categorical = read_columns(self, X, self.categorical, None if reset else self.categorical_)
+        if reset:
+            self.categorical_ = categorical
+            self.numeric_ = np.setdiff1d(np.arange(self.n_features_in_), self.categorical_)
+        return columns
+
+    def _check_spans(self) -> None:
+        with np.errstate(over="ignore"):
+            infinite = np.flatnonzero(np.isinf(self.high_ - self.low_))
+        if len(infinite):
+            j, name = infinite[0], self._names(None)[self.numeric_[infinite[0]]]
+            raise ValueError(
+                f"column {name!r} has values from {self.low_[j]:g} to {self.high_[j]:g}, whose "
+                "difference is beyond float64; change its unit."
+            )
+
+    def _scaled(self, numeric: Array) -> Array:
+        """A constant column becomes 0, whatever its values later."""
+        span = (self.high_ - self.low_)[:, None]
+        with np.errstate(over="ignore"):  # of values far outside the range, which are infinitely far then
+            return np.where(span > 0.0, (numeric - self.low_[:, None]) / np.where(span > 0.0, span, 1.0), 0.0)
+
+    def _codes(self, columns: Columns) -> NDArray[np.intp]:
+        """The number of every value's category, -1 if it was not seen in training."""
+        codes = np.full((len(columns.categorical), columns.numeric.shape[1]), -1, dtype=np.intp)
+        names = self._names(None)[self.categorical_]
+        for row, name, values, known in zip(codes, names, columns.categorical, self.categories_, strict=True):
+            if values.dtype.kind != known.dtype.kind:
+                raise ValueError(
+                    f"categorical column {name!r} held {known[:3].tolist()} … in training, now {values[:3].tolist()} "
+                    "…; give it the type that it had, text or numbers."
+                )
+            place = np.minimum(np.searchsorted(known, values), len(known) - 1)
+            row[:] = np.where(known[place] == values, place, -1)
+        return codes
+
+    def _written(self, u: Array) -> Recipe:
+        varying = np.flatnonzero(self.high_ > self.low_)
+        of_kind = {kind: varying if kind in self.kinds_ else varying[:0] for kind in KINDS}
+        pairs = product_pairs(of_kind["p"])
+        products = u[pairs[:, 0]] * u[pairs[:, 1]]
+        codes = [(a, code) for a, known in enumerate(self.categories_) for code in range(len(known)) if len(known) > 1]
+        kept = {column: knots_between(u[column], int(self.n_hinges)) for column in varying}
+        knots = np.full((len(u), max((len(row) for row in kept.values()), default=0)), np.inf)
+        for column, row in kept.items():
+            knots[column, : len(row)] = row
+        shapes = (("up", "h"), ("down", "h"), ("step", "t"))
+        pieces = [(shape, a, k) for shape, kind in shapes for a in of_kind[kind] for k in range(len(kept[a]))]
+        return Recipe(
+            linear=of_kind["l"],
+            quadratic=of_kind["q"],
+            products=pairs,
+            product_low=products.min(axis=1, initial=1.0),
+            product_high=products.max(axis=1, initial=0.0),
+            categories=np.array(codes, dtype=np.intp).reshape(-1, 2),
+            pieces=Pieces(
+                np.array([shape for shape, _, _ in pieces], dtype=str),
+                np.array([a for _, a, _ in pieces], dtype=np.intp),
+                np.array([k for _, _, k in pieces], dtype=np.intp),
+            ),
+            knots=knots,
+        )
+
+    def _names(self, input_features: ArrayLike | None) -> NDArray[Any]:
+        fitted = getattr(self, "feature_names_in_", None)
+        if input_features is None:
+            default = [f"x{column}" for column in range(self.n_features_in_)]
+            return np.asarray(default if fitted is None else fitted, dtype=object)
+        names = np.asarray(input_features, dtype=object)
+        if fitted is not None and not np.array_equal(names, fitted):
+            raise ValueError(f"input_features is not equal to feature_names_in_: {list(fitted)}.")
+        if len(names) != self.n_features_in_:
+            raise ValueError(f"input_features should have length equal to {self.n_features_in_}, got {len(names)}.")
+        return names
+
+
+def checked_kinds(kinds: object, n_presences: float) -> str:
+    """The letters in use, with "auto" decided by the number of presences."""
+    if kinds == "auto":
+        return next(letters for fewest, letters in AUTO_KINDS if n_presences >= fewest)
+    if isinstance(kinds, str) and kinds and set(kinds) <= set(KINDS):
+        return kinds
+    letters = ", ".join(f"{letter!r} ({kind})" for letter, kind in KINDS.items())
+    raise ValueError(f'kinds must be "auto" or letters out of {letters}, got {kinds!r}.')
+
+
+def presences(y: ArrayLike | None, weight: Array) -> float:
+    """The weight of the labelled rows, of the rarest class if there are several; of all rows without y."""
+    if y is None:
+        return float(weight.sum())
+    labels = np.asarray(y)
+    labelled = (labels != -1) & (weight > 0.0)
+    _, codes = np.unique(labels[labelled], return_inverse=True)
+    return float(np.bincount(codes, weight[labelled]).min(initial=np.inf)) if labelled.any() else 0.0
+
+
+def knots_between(u: Array, n_knots: int) -> Array:
+    """Knots inside (0, 1): midpoints between few distinct values, else even steps.
+
+    Values that differ by rounding are the same. A hinge between them would be as steep as rounding errors are large.
+    """
+    distinct = np.unique(u)
+    distinct = distinct[np.diff(distinct, prepend=-1.0) > _SAME]
+    if len(distinct) - 1 <= n_knots:
+        return 0.5 * (distinct[:-1] + distinct[1:])
+    return np.arange(1, n_knots + 1) / (n_knots + 1.0)

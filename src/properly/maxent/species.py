@@ -1,0 +1,156 @@
+"""Many species at once: one table of records, one background, features computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_consistent_length, column_or_1d
+
+from properly.inputs.frames import as_table, missing_in, stacked
+from properly.inputs.unwrap import last_step
+from properly.maxent.base import PooledClassifier, Solved
+from properly.maxent.design import Design
+from properly.maxent.features import MaxentFeatures, checked_kinds
+from properly.maxent.sample import UNLABELLED
+from properly.progress import tracked
+
+Model = TypeVar("Model", bound=PooledClassifier)
+
+
+class _Region(NamedTuple):
+    """A model with fitted features, and the design of all points: the background, then the records of all species."""
+
+    model: PooledClassifier
+    design: Design
+    site: NDArray[np.intp] | None
+
+
+def fit_species(
+    model: Model,
+    X: Any,
+    species: ArrayLike,
+    background: Any = None,
+    *,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> dict[Hashable, Model]:
+    """One model for every species, from the records of all of them.
+
+    Features are computed once, from the background and the records of all species, so ranges and knots are the same for
+    every species; with ``kinds="auto"`` each one has the kinds that its number of records calls for. To fit one species
+    alone with the same features, pass ``features=FrozenEstimator(models[name].features_)``.
+
+    Parameters
+    ----------
+    model : Maxent, EntropyWeightedMaxent or ClassRobustLogisticRegression, unfitted
+    X : array, sparse matrix or data frame of shape (n_records, n_features)
+        Presence records.
+    species : array of shape (n_records,)
+        The species of every record.
+    background : like X, optional
+        Points that are added to the records of a species to make up its pool. None means the target group: the pool of
+        every species is all records, so that places which nobody visited do not look like absences.
+    n_jobs : int, optional
+        The number of processes; None means 1, -1 all cores.
+    progress : bool, default False
+        Show a progress bar, of rich if that is installed.
+
+    Returns
+    -------
+    dict from species, in sorted order, to the fitted model
+
+    Notes
+    -----
+    Whether several records of one species at one site, or of several species in a target group, count each or once is
+    for the parameter `duplicates` of the model to say.
+
+    References
+    ----------
+    Phillips et al. (2009), Sample selection bias and presence-only distribution models, Ecological Applications 19, for
+    the target group.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from properly.maxent import Maxent, MaxentFeatures
+    >>> random = np.random.default_rng(0)
+    >>> records, background = random.normal(size=(90, 2)), random.normal(size=(400, 2))
+    >>> species = np.repeat(["fern", "moss", "oak"], 30)
+    >>> records[species == "oak"] += 1.0
+    >>> models = fit_species(Maxent(features=MaxentFeatures("lq")), records, species, background)
+    >>> {name: round(float(fitted.relative_gain_[0]), 1) for name, fitted in models.items()}
+    {'fern': 0.0, 'moss': 0.0, 'oak': 0.5}
+    """
+    if not isinstance(model, PooledClassifier):
+        raise ValueError(f"model must be Maxent or one of its kind, got {type(model).__name__}.")
+    names = column_or_1d(species)
+    X = as_table(X)
+    check_consistent_length(X, names)
+    if not len(names):
+        raise ValueError("X has no records; at least one is needed.")
+    missing = missing_in(names)
+    if missing.any():
+        raise ValueError(f"species is missing in row {int(np.argmax(missing))}; name it, or drop the record.")
+    table = X if background is None else stacked(background, X)
+    n_background = table.shape[0] - len(names)
+    if background is not None and not n_background:
+        raise ValueError("background has no rows; add some, or leave it out: None means the records of all species.")
+    try:
+        found, counts = np.unique(names, return_counts=True)
+    except TypeError as error:
+        raise ValueError(f"species must be all text or all numbers: {error}.") from error
+    regions = {kinds: _region(model, table, kinds) for kinds in sorted(set(_kinds(model, counts)))}
+    tasks = [
+        (regions[kinds], n_background + np.flatnonzero(names == name), n_background or len(names), name)
+        for name, kinds in zip(found.tolist(), _kinds(model, counts), strict=True)
+    ]
+    solved = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(_fit_one)(*task) for task in tasks)
+    models = {}
+    for (region, *_, name), result in zip(tasks, tracked(solved, len(tasks), "species", progress), strict=True):
+        models[name] = _like(region.model)
+        models[name]._keep(result, f"species {name!r}: ")
+    return models
+
+
+def _kinds(model: PooledClassifier, counts: NDArray[np.intp]) -> list[str]:
+    """The kinds of features that every species has; empty if these are not for the number of records to decide."""
+    features = last_step(model.features)
+    if not isinstance(features, MaxentFeatures):
+        return [""] * len(counts)
+    return [checked_kinds(features.kinds, count) for count in counts]
+
+
+def _region(model: PooledClassifier, table: Any, kinds: str) -> _Region:
+    fitted = clone(model)
+    fitted._check()
+    if kinds:
+        last_step(fitted.features).set_params(kinds=kinds)
+    n_points = table.shape[0]
+    design = fitted._fitted_design(table, np.full(n_points, UNLABELLED), np.ones(n_points))
+    return _Region(fitted, design, fitted._sites(design))
+
+
+def _fit_one(region: _Region, own: NDArray[np.intp], n_shared: int, name: object) -> Solved:
+    """One species: its own records, and the first points, which are in the pool of every species."""
+    classes, weight = np.full(region.design.n_points, UNLABELLED), np.zeros(region.design.n_points)
+    classes[own] = 1
+    weight[:n_shared] = 1.0
+    weight[own] = 1.0
+    try:
+        return region.model._solve(region.design, classes, weight, region.site)
+    except ValueError as error:
+        raise ValueError(f"species {name!r}: {error}") from error
+
+
+def _like(model: Model) -> Model:
+    """A model with the same parameters and fitted features, which are shared."""
+    twin = clone(model)
+    for name in ("features_", "n_features_in_", "feature_names_in_"):
+        if hasattr(model, name):
+            setattr(twin, name, getattr(model, name))
+    return twin

@@ -1,0 +1,1 @@
+"""What several layers need: probabilities with both tails, special functions, isotonic regression, safe scaling."""

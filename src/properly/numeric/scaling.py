@@ -1,0 +1,45 @@
+"""Scores of any size brought to one where arithmetic is safe."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from properly.numeric.probabilities import Array
+
+_FARTHEST = 1e100  # its square is still a number
+_SMALL = 1e-100
+
+
+@dataclass(frozen=True)
+class Standardiser:
+    """z = (score - center)/scale: mean 0 and standard deviation 1 over the calibration data.
+
+    Scores more than 1e100 standard deviations away count as that far. Scores that are all equal become 0, and so does
+    any other then: they tell nothing.
+    """
+
+    center: float
+    scale: float
+
+    @classmethod
+    def of(cls, score: Array, weight: Array | None) -> Self:
+        low, high = float(score.min()), float(score.max())
+        if low == high:
+            return cls(low, 0.0)
+        largest = max(abs(low), abs(high))
+        unit = 1.0 if _SMALL < largest < 1.0 / _SMALL else largest  # squares must neither overflow nor vanish
+        relative = score if unit == 1.0 else score / unit
+        mean = float(np.average(relative, weights=weight))
+        deviation = relative - mean
+        deviation *= deviation
+        return cls(mean * unit, float(np.sqrt(np.average(deviation, weights=weight))) * unit)
+
+    def __call__(self, score: Array) -> Array:
+        if self.scale == 0.0:
+            return np.zeros_like(score)
+        half = 0.5 if self.scale > 1e300 else 1.0  # the difference of the largest numbers overflows
+        with np.errstate(over="ignore"):
+            return np.clip((half * score - half * self.center) / (half * self.scale), -_FARTHEST, _FARTHEST)

@@ -1,0 +1,242 @@
+"""Models that take tables: features for linear models, and a model with what it knows about the columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, TransformerMixin, clone
+from sklearn.utils import Tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from properly.inputs.weights import checked_weight
+from properly.numeric.probabilities import Array
+from properly.tables.encoder import TableEncoder
+from properly.tables.labels import Label
+
+
+class LinearFeatures(TransformerMixin, BaseEstimator):
+    """Columns of numbers and of category codes, as `TableEncoder` makes them, turned into features of a linear model.
+
+    A column of numbers is brought to mean 0 and standard deviation 1; a missing value becomes 0, the mean, and has an
+    indicator if some were missing in training. A column of categories becomes an indicator for each of the most
+    frequent ones, one for all others together, and one for missing values. What was not there in training has 0 in all
+    of them.
+
+    Parameters
+    ----------
+    categorical : sequence of int, default ()
+        Which columns hold codes of categories.
+    max_levels : int, default 30
+        How many categories of a column have an indicator of their own.
+
+    Examples
+    --------
+    >>> X = [[1.0, 0.0], [3.0, 1.0], [float("nan"), 1.0]]
+    >>> LinearFeatures(categorical=[1]).fit_transform(X).tolist()
+    [[-1.0, 0.0, 0.0, 1.0], [1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 1.0, 0.0]]
+    """
+
+    mean_: Array
+    scale_: Array
+    indicated_: NDArray[np.intp]
+    levels_: list[Array]
+    other_: list[bool]
+
+    def __init__(self, categorical: Sequence[int] = (), *, max_levels: int = 30) -> None:
+        self.categorical = categorical
+        self.max_levels = max_levels
+
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn means, scales and levels; weight 2 means the row twice."""
+        numeric, coded = self._split(validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan"))
+        weight = checked_weight(sample_weight, len(numeric))
+        weight = np.ones(len(numeric)) if weight is None else weight
+        if not weight.any():
+            raise ValueError("sample_weight is zero for every row; at least one must be positive.")
+        missing = np.isnan(numeric)
+        known = np.where(missing, 0.0, weight[:, None])
+        known /= np.maximum(known.sum(axis=0), np.finfo(np.float64).tiny)
+        filled = np.where(missing, 0.0, numeric)
+        unit = np.maximum(np.abs(filled).max(axis=0, initial=0.0), np.finfo(np.float64).tiny)  # squares stay finite
+        mean = (known * (filled / unit)).sum(axis=0)
+        spread = np.sqrt((known * (filled / unit - mean) ** 2).sum(axis=0))
+        # A constant column has no spread but that of rounding, which must not be blown up.
+        self.mean_, self.scale_ = mean * unit, np.where(spread > 1e-12 * np.abs(mean), spread * unit, unit)
+        self.indicated_ = np.flatnonzero((missing & (weight[:, None] > 0.0)).any(axis=0))
+        levels = [self._levels(column, weight) for column in coded.T]
+        self.levels_ = [kept for kept, _ in levels]
+        self.other_ = [more for _, more in levels]
+        return self
+
+    def transform(self, X: Any) -> Array:
+        """The features of rows, of shape (n_samples, n_features_out)."""
+        check_is_fitted(self, "mean_")
+        X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
+        numeric, coded = self._split(X)
+        missing = np.isnan(numeric)
+        parts = [np.where(missing, 0.0, (numeric - self.mean_) / self.scale_), missing[:, self.indicated_]]
+        for column, levels, other in zip(coded.T, self.levels_, self.other_, strict=True):
+            hit = (column[:, None] == levels) | (np.isnan(column)[:, None] & np.isnan(levels))
+            parts.append(hit)
+            if other:
+                parts.append(~hit.any(axis=1, keepdims=True) & ~np.isnan(column)[:, None])
+        return np.hstack(parts, dtype=np.float64)
+
+    def _split(self, X: Array) -> tuple[Array, Array]:
+        coded = np.zeros(X.shape[1], dtype=bool)
+        coded[list(self.categorical)] = True
+        return X[:, ~coded], X[:, coded]
+
+    def _levels(self, column: Array, weight: Array) -> tuple[Array, bool]:
+        """The codes that have an indicator, the most frequent first, and whether there are others; nan is a level."""
+        values, place = np.unique(column, return_inverse=True)
+        count = np.bincount(place, weight)
+        values, count = values[count > 0.0], count[count > 0.0]
+        kept = np.argsort(-count, kind="stable")[: self.max_levels]
+        missing = np.isnan(values[-1:]) & ~np.isin(len(values) - 1, kept)
+        return np.append(values[kept], values[-1:][missing]), len(values) > len(kept) + int(missing.sum())
+
+
+def _has(method: str) -> Any:
+    return lambda self: hasattr(getattr(self, "classifier_", self.classifier), method)
+
+
+class WithFeatures(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    """A transformer and a classifier as one classifier, like a pipeline, but with weights for both.
+
+    Parameters
+    ----------
+    features : transformer whose `fit` takes weights, such as `LinearFeatures`
+    classifier : classifier whose `fit` takes weights
+    """
+
+    def __init__(self, features: Any, classifier: Any) -> None:
+        self.features = features
+        self.classifier = classifier
+
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the transformer, then the classifier; weight 2 means the row twice."""
+        self.features_ = clone(self.features).fit(X, y, sample_weight=sample_weight)
+        self.classifier_ = clone(self.classifier).fit(self.features_.transform(X), y, sample_weight=sample_weight)
+        self.classes_ = self.classifier_.classes_
+        self.n_features_in_ = self.features_.n_features_in_
+        return self
+
+    def predict_proba(self, X: Any) -> Array:
+        """Class probabilities of shape (n, K), one column per entry of ``classes_``."""
+        return np.asarray(self.classifier_.predict_proba(self._transformed(X)))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable class."""
+        return np.asarray(self.classifier_.predict(self._transformed(X)))
+
+    @available_if(_has("decision_function"))  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Any) -> Array:
+        """The scores of the classifier."""
+        return np.asarray(self.classifier_.decision_function(self._transformed(X)))
+
+    @available_if(_has("predict_log_proba"))  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> Array:
+        """The logarithms of the class probabilities."""
+        return np.asarray(self.classifier_.predict_log_proba(self._transformed(X)))
+
+    def _transformed(self, X: Any) -> Array:
+        check_is_fitted(self, "classifier_")
+        return np.asarray(self.features_.transform(X))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+PREFIX = "probability_"
+
+
+class TableClassifier(BaseEstimator):
+    """A fitted classifier of numbered classes, with the encoder of its columns and the names of its classes.
+
+    This is what ``properly fit`` and ``properly calibrate`` save: ``properly.load(path).predict_proba(frame)`` takes a
+    data frame, a `pyarrow.Table` or a mapping from names to values.
+
+    Parameters
+    ----------
+    encoder : TableEncoder, fitted
+    classifier : fitted to the matrix of the encoder and classes 0, 1, …
+    classes : sequence of the names of the classes, in that order
+
+    Examples
+    --------
+    >>> import pyarrow
+    >>> from properly.linear import ProperLinearClassifier
+    >>> table = pyarrow.table({"height": [1.0, 2.0, 3.0, 4.0]})
+    >>> encoder = TableEncoder().fit(table)
+    >>> classifier = ProperLinearClassifier().fit(encoder.transform(table), [0, 1, 0, 1])
+    >>> model = TableClassifier(encoder, classifier, ["small", "large"])
+    >>> list(model.scored({"height": [2]}))
+    ['probability_small', 'probability_large']
+    """
+
+    def __init__(self, encoder: TableEncoder, classifier: Any, classes: Sequence[Label]) -> None:
+        self.encoder = encoder
+        self.classifier = classifier
+        self.classes = classes
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        return np.array(self.classes)
+
+    @property
+    def output_columns(self) -> list[str]:
+        """What the columns that the model adds are called, before any prefix is changed."""
+        return [f"{PREFIX}{label}" for label in self.classes]
+
+    def predict_proba(self, X: Any, **options: Any) -> Array:
+        """Class probabilities of shape (n, K), one column per class; options as in `TableEncoder.transform`."""
+        return np.asarray(self.classifier.predict_proba(self.encoder.transform(X, **options)))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable class."""
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+
+    def scored(self, X: Any, **options: Any) -> dict[str, Array]:
+        """What the model says of every row, by the name of the column."""
+        return dict(zip(self.output_columns, self.predict_proba(X, **options).T, strict=True))
+
+
+class TableMaxent(TableClassifier):
+    """A maxent model with the encoder of its columns, which says its output in one of Maxent's scales.
+
+    Parameters
+    ----------
+    encoder, classifier
+        As in `TableClassifier`; the classifier is an `properly.maxent.EntropyWeightedMaxent`.
+    output : {"cloglog", "logistic", "raw", "probability"}
+        The first three as in `properly.maxent.Maxent.predict_output`; "probability" is that of presence given the
+        default prevalence.
+    """
+
+    def __init__(self, encoder: TableEncoder, classifier: Any, output: str) -> None:
+        self.encoder = encoder
+        self.classifier = classifier
+        self.output = output
+
+    @property
+    def classes(self) -> list[str]:  # type: ignore[override]
+        return ["absent", "present"]
+
+    @property
+    def output_columns(self) -> list[str]:
+        return [f"{PREFIX}present" if self.output == "probability" else self.output]
+
+    def scored(self, X: Any, **options: Any) -> dict[str, Array]:
+        matrix = self.encoder.transform(X, **options)
+        if self.output == "probability":
+            values = self.classifier.predict_proba(matrix)[:, 1]
+        else:
+            values = self.classifier.predict_output(matrix, self.output)
+        return {self.output_columns[0]: values}

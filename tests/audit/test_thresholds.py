@@ -1,0 +1,50 @@
+import numpy as np
+import pytest
+
+from properly.audit.thresholds import MOST_CUTS, CutTable
+
+
+def sorted_rows(n, seed=0, ties=False):
+    random = np.random.default_rng(seed)
+    p = np.sort(random.random(n) ** 3)
+    if ties:
+        p = np.round(p, 1)
+    return p, random.random(n) < p, random.random(n) * 3.0
+
+
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n", [1, 7, 5000])
+def test_counts_are_those_of_deciding_row_by_row(n, weighted, ties):
+    p, positive, weight = sorted_rows(n, ties=ties)
+    table = CutTable.of(p, positive, weight if weighted else None, np.array([0.5, 0.3]))
+    one = weight if weighted else np.ones(n)
+    for threshold, hits, alarms in zip(table.thresholds, table.true_positives, table.false_positives, strict=True):
+        called = p >= threshold
+        assert hits == pytest.approx(np.sum(one[called & positive]), abs=1e-9)
+        assert alarms == pytest.approx(np.sum(one[called & ~positive]), abs=1e-9)
+    assert table.positives == pytest.approx(np.sum(one[positive]))
+    assert len(table.thresholds) <= MOST_CUTS
+    assert {0.3, 0.5, 0.0002, 0.003, 0.99} <= set(table.thresholds)
+    assert table.thresholds[0] == 0.0
+    assert table.thresholds[-1] == np.inf
+
+
+def test_a_rare_class_is_cut_finely():
+    random = np.random.default_rng(0)
+    p = np.sort(np.concatenate([random.random(100_000) * 0.01, 0.01 + random.random(200) * 0.9]))
+    positive = p > 0.01
+    table = CutTable.of(p, positive, None, np.array([0.5]))
+    steps = -np.diff(table.true_positives)
+    assert steps.max() <= 2  # of 200 positives, although they are a fiftieth of a per cent of the rows
+    assert -np.diff(table.false_positives).min() < 0.003 * len(p)
+
+
+def test_the_page_gets_plain_numbers():
+    p, positive, weight = sorted_rows(50)
+    plain = CutTable.of(p, positive, None, np.array([0.5])).as_json()
+    assert plain["thresholds"][-1] is None
+    assert all(isinstance(count, int) for count in plain["truePositives"])
+    assert plain["positives"] + plain["negatives"] == 50
+    weighted = CutTable.of(p, positive, weight, np.array([0.5])).as_json()
+    assert weighted["positives"] == pytest.approx(weight[positive].sum(), abs=1e-5)

@@ -1,0 +1,131 @@
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from properly.tables import TableError, write_batches
+from properly.tables.predictions import columns_of_classes, read_predictions
+
+
+def write(path, columns):
+    table = pa.table(columns)
+    write_batches(path, table.schema, table.to_batches())
+    return path
+
+
+LABELS = {
+    "int": pa.array([0, 1, 1, 0]),
+    "float": pa.array([0.0, 1.0, 1.0, 0.0]),
+    "bool": pa.array([False, True, True, False]),
+    "text": pa.array(["no", "yes", "yes", "no"]),
+    "dictionary": pa.array(["no", "yes", "yes", "no"]).dictionary_encode(),
+}
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.csv", "a.csv.gz", "a.arrow"])
+@pytest.mark.parametrize("kind", LABELS)
+def test_labels_of_any_type(tmp_path, kind, name):
+    path = write(tmp_path / name, {"y": LABELS[kind], "p": [0.1, 0.9, 0.6, 0.2], "other": list("abcd")})
+    data = read_predictions(path, "y", ["p"])
+    np.testing.assert_array_equal(data.codes, [0, 1, 1, 0])
+    np.testing.assert_array_equal(data.p, [0.1, 0.9, 0.6, 0.2])
+    assert data.group is None
+    assert data.weight is None
+
+
+def test_the_positive_class_may_be_named(tmp_path):
+    path = write(tmp_path / "a.parquet", {"y": ["cat", "dog", "emu", "dog"], "p": [0.1, 0.9, 0.6, 0.2]})
+    data = read_predictions(path, "y", ["p"], positive="dog")
+    np.testing.assert_array_equal(data.codes, [0, 1, 0, 1])
+    assert data.classes == ("not dog", "dog")
+    with pytest.raises(TableError, match="3 classes"):
+        read_predictions(path, "y", ["p"])
+    with pytest.raises(TableError, match="no class 'cow', only 'cat'"):
+        read_predictions(path, "y", ["p"], positive="cow")
+
+
+def test_columns_find_their_classes(tmp_path):
+    p = {"p_2": [0.1, 0.6, 0.7, 0.2], "p_30": [0.1, 0.2, 0.1, 0.1], "p_10": [0.8, 0.2, 0.2, 0.7]}
+    path = write(tmp_path / "a.csv", {"y": [10, 2, 2, 10]} | p)
+    data = read_predictions(path, "y", ["p_30", "p_2", "p_10"])
+    k = {name: data.classes.index(name) for name in ("2", "10", "30")}
+    np.testing.assert_array_equal(data.codes, [k["10"], k["2"], k["2"], k["10"]])
+    for name in k:
+        np.testing.assert_array_equal(data.p[:, k[name]], p[f"p_{name}"])
+
+
+def test_two_columns_are_two_classes(tmp_path):
+    path = write(tmp_path / "a.csv", {"y": ["b", "a"], "a": [0.3, 0.6], "b": [0.7, 0.4]})
+    data = read_predictions(path, "y", ["b", "a"])
+    np.testing.assert_array_equal(data.codes, [1, 0])
+    np.testing.assert_array_equal(data.p, [0.7, 0.4])
+
+
+@pytest.mark.parametrize(
+    ("columns", "classes"),
+    [(["x", "y"], ["a", "b"]), (["p_a", "q_b"], ["a", "b"]), (["a", "a"], ["a", "b"]), (["p_a", "p_b"], ["a", "c"])],
+)
+def test_columns_that_name_no_classes(columns, classes):
+    with pytest.raises(TableError, match=r"named (by the classes|twice)"):
+        columns_of_classes(columns, classes, "a.csv")
+
+
+def test_groups_and_weights(tmp_path):
+    group = pa.array(["west", None, "east", "west"])
+    path = write(
+        tmp_path / "a.parquet",
+        {"y": [0, 1, 0, 1], "p": [0.1] * 4, "g": group, "n": [1, 2, 3, 0], "f": [1.0, 2.0, 1.0, 2.5]},
+    )
+    data = read_predictions(path, "y", ["p"], group="g", weight="n")
+    assert [data.group_names[k] for k in data.group] == ["west", "(missing)", "east", "west"]
+    np.testing.assert_array_equal(data.weight, [1.0, 2.0, 3.0, 0.0])
+    numbers = read_predictions(path, "y", ["p"], group="f")
+    assert [numbers.group_names[k] for k in numbers.group] == ["1", "2", "1", "2.5"]
+    same = read_predictions(path, "y", ["p"], group="y", weight="n")
+    assert same.group_names == ("0", "1")
+
+
+BAD = {
+    "missing column": ({}, {"target": "z"}, "no column 'z'"),
+    "too large": ({"p": [0.1, 0.2, 1.5, 2.0]}, {}, r"'p', row 3: .* got 1.5"),
+    "negative": ({"p": [0.1, -0.2, 0.5, 0.1]}, {}, r"'p', row 2: .* got -0.2"),
+    "no probability": ({"p": pa.array([0.1, 0.2, None, 0.1])}, {}, r"row 3: the probability is missing"),
+    "nan": ({"p": [0.1, np.nan, 0.5, 0.1]}, {}, r"row 2: the probability is missing"),
+    "text": ({"p": ["0.1", "0.2", "high", "0.1"]}, {}, r"row 3: a number is needed, got 'high'"),
+    "no class": ({"y": pa.array([0, 1, None, 1])}, {}, r"'y', row 3: the class is missing"),
+    "nan class": ({"y": [0.0, 1.0, 1.0, np.nan]}, {}, r"'y', row 4: the class is missing"),
+    "one class": ({"y": [1, 1, 1, 1]}, {}, "one class only"),
+    "weight": ({"w": [1.0, -1.0, 1.0, 1.0]}, {"weight": "w"}, r"'w', row 2: a weight"),
+    "no weight": ({"w": [0.0] * 4}, {"weight": "w"}, "every weight is 0"),
+    "sums": ({"0": [0.5] * 4, "1": [0.5, 0.5, 0.4, 0.5]}, {"probability": ["0", "1"]}, "row 3: .* add up to 0.9"),
+    "positive of many": ({"0": [0.5] * 4, "1": [0.5] * 4}, {"probability": ["0", "1"], "positive": "1"}, "one column"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+@pytest.mark.parametrize("name", ["a.parquet", "a.csv"])
+def test_bad_values_are_named(tmp_path, name, case):
+    columns, options, message = BAD[case]
+    path = write(tmp_path / name, {"y": [0, 1, 0, 1], "p": [0.1, 0.6, 0.3, 0.7]} | columns)
+    arguments = {"target": "y", "probability": ["p"]} | options
+    with pytest.raises(TableError, match=message):
+        read_predictions(path, **arguments)
+
+
+def test_values_of_a_dictionary_that_do_not_occur_are_no_classes(tmp_path):
+    target = pa.DictionaryArray.from_arrays(pa.array([3, 1, 3, 1]), ["gone", "no", "lost", "yes"])
+    group = pa.DictionaryArray.from_arrays(pa.array([2, 0, None, 0]), ["north", "nowhere", "south"])
+    pq.write_table(pa.table({"y": target, "p": [0.9, 0.2, 0.7, 0.4], "g": group}), tmp_path / "p.parquet")
+    found = read_predictions(tmp_path / "p.parquet", "y", ["p"], group="g")
+    assert found.classes == ("no", "yes")
+    assert found.codes.tolist() == [1, 0, 1, 0]
+    assert [found.group_names[code] for code in found.group] == ["south", "north", "(missing)", "north"]
+    assert len(found.group_names) == 3
+
+
+def test_the_positive_class_is_named_by_its_meaning(tmp_path):
+    pq.write_table(pa.table({"y": [True, False], "p": [0.9, 0.2]}), tmp_path / "p.parquet")
+    for positive in ("false", "0", "False"):
+        found = read_predictions(tmp_path / "p.parquet", "y", ["p"], positive=positive)
+        assert found.classes == ("True", "False")
+        assert found.codes.tolist() == [0, 1]

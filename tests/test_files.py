@@ -1,0 +1,132 @@
+"""Atomic files: complete or not there, whatever happens."""
+
+import errno
+import gzip
+import os
+import stat
+import subprocess
+import sys
+
+import pytest
+
+from properly.files import atomic_path
+
+
+def test_replaces_the_old_file_only_at_the_end(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+    with atomic_path(path) as temporary:
+        assert temporary.parent == tmp_path
+        temporary.write_text("new")
+        assert path.read_text() == "old"
+    assert path.read_text() == "new"
+    assert os.listdir(tmp_path) == ["a.txt"]
+
+
+@pytest.mark.parametrize("failure", [ValueError("x"), KeyboardInterrupt(), SystemExit(3), GeneratorExit()])
+def test_nothing_is_left_after_an_exception(tmp_path, failure):
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+    with pytest.raises(type(failure)), atomic_path(path) as temporary:  # noqa: PT012
+        temporary.write_text("half")
+        raise failure
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["a.txt"]
+
+
+def test_interrupt_from_outside_leaves_nothing(tmp_path):
+    script = (
+        "import signal, time, sys\nfrom properly.atomic import atomic_path\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        f"with atomic_path({str(tmp_path / 'a.txt')!r}) as temporary:\n"
+        "    temporary.write_text('half'); print('ready', flush=True); time.sleep(60)\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    with process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        process.send_signal(2)
+        assert process.wait(30) != 0
+    assert os.listdir(tmp_path) == []
+
+
+def test_full_disk_is_named_and_nothing_is_lost(tmp_path, monkeypatch):
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+    for code, words in ((errno.ENOSPC, "disk is full"), (errno.EDQUOT, "quota")):
+        with pytest.raises(OSError, match=words) as caught, atomic_path(path):
+            raise OSError(code, os.strerror(code))
+        assert str(path) in str(caught.value)
+    monkeypatch.setattr(os, "fsync", lambda handle: (_ for _ in ()).throw(OSError(errno.ENOSPC, "full")))
+    with pytest.raises(OSError, match="disk is full"), atomic_path(path) as temporary:
+        temporary.write_text("new")
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["a.txt"]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs Linux's device that is always full")
+def test_device_is_written_directly():
+    with (
+        pytest.raises(OSError, match="/dev/full could not be written: the disk is full"),
+        atomic_path("/dev/full") as same,
+    ):
+        same.write_text("x")
+    with atomic_path(os.devnull) as same:
+        same.write_text("x")
+    assert stat.S_ISCHR(os.stat(os.devnull).st_mode)
+
+
+def test_wrong_places_are_named(tmp_path):
+    with (
+        pytest.raises(FileNotFoundError, match=r"there is no folder .*nowhere"),
+        atomic_path(tmp_path / "nowhere" / "a"),
+    ):
+        pass
+    with pytest.raises(IsADirectoryError, match="is a folder"), atomic_path(tmp_path):
+        pass
+    file = tmp_path / "file"
+    file.touch()
+    with pytest.raises(FileNotFoundError, match="there is no folder"), atomic_path(file / "a"):
+        pass
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions are POSIX's")
+def test_permissions(tmp_path):
+    path = tmp_path / "a.txt"
+    with atomic_path(path) as temporary:
+        temporary.write_text("1")
+    plain = tmp_path / "b.txt"
+    plain.write_text("1")
+    assert path.stat().st_mode == plain.stat().st_mode  # that of any new file, not that of a temporary one
+    path.chmod(0o640)
+    with atomic_path(path) as temporary:
+        temporary.write_text("2")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write anywhere")
+def test_no_permission_is_named(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+    path.chmod(0o440)
+    with pytest.raises(PermissionError, match="read-only"), atomic_path(path):
+        pass
+    tmp_path.chmod(0o550)
+    with pytest.raises(PermissionError, match="no permission for"), atomic_path(tmp_path / "b.txt"):
+        pass
+    tmp_path.chmod(0o750)
+
+
+def test_symbolic_link_and_suffixes_are_kept(tmp_path):
+    (tmp_path / "real").mkdir()
+    target = tmp_path / "real" / "a.csv.gz"
+    target.touch()
+    link = tmp_path / "link.csv.gz"
+    link.symlink_to(target)
+    with atomic_path(link) as temporary:
+        assert temporary.name.endswith(".csv.gz")
+        with gzip.open(temporary, "wt") as file:
+            file.write("1,2")
+    assert link.is_symlink()
+    with gzip.open(target, "rt") as file:
+        assert file.read() == "1,2"
