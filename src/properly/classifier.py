@@ -1,0 +1,100 @@
+"""One contract for every classifier: from scores to probabilities, their logarithms, decisions and classes.
+
+Scores in this sense are the log-odds of the second of two classes, of shape (n,), or logarithms of the probabilities of
+every class up to a constant in each row, of shape (n, K). Infinite ones are allowed: a class that is ruled out.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special as sc
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from properly.links import Logit
+from properly.numeric.probabilities import Array
+
+_LARGEST = float(np.finfo(np.float64).max)
+
+
+class LogScoreClassifier(ClassifierMixin, BaseEstimator):
+    """A classifier of log-odds or log-probabilities; a subclass gives `_log_scores` and sets ``classes_``."""
+
+    classes_: NDArray[Any]
+
+    @abstractmethod
+    def _log_scores(self, X: Any) -> Array:
+        """Log-odds (n,) for two classes, or log-probabilities (n, K) up to a constant in each row."""
+
+    def predict_proba(self, X: Any) -> Array:
+        """Class probabilities of shape (n, K), one column per entry of ``classes_``.
+
+        Both columns of two classes are accurate to their own last digits.
+        """
+        return probabilities(self._log_scores(X))
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """The logarithms of the class probabilities, finite also where a probability is too small for float64."""
+        return log_probabilities(self._log_scores(X))
+
+    def decision_function(self, X: Any) -> Array:
+        """The log-odds of the second of two classes, of shape (n,); log-probabilities of shape (n, K) for more.
+
+        Where a probability is exactly 0 or 1 they are as large as float64 allows, not infinite.
+        """
+        return decisions(self._log_scores(X))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable class."""
+        return chosen(self._log_scores(X), self.classes_)
+
+
+def probabilities(log_scores: Array) -> Array:
+    """Probabilities of shape (n, K); where every class is ruled out, none is preferred: all are equal.
+
+    >>> probabilities(np.array([0.0, 40.0]))[:, 0]
+    array([5.0e-01, 4.25e-18])
+    """
+    if log_scores.ndim == 1:
+        p, q = Logit().inverse_pair(log_scores)
+        return np.column_stack([q, p])
+    return np.asarray(sc.softmax(_with_a_choice(log_scores), axis=1))
+
+
+def log_probabilities(log_scores: Array) -> Array:
+    """Their logarithms, finite long after a probability has underflowed.
+
+    >>> log_probabilities(np.array([1000.0]))
+    array([[-1000.,    -0.]])
+    """
+    if log_scores.ndim == 1:
+        log_p, log_q = Logit()._logs(log_scores)
+        return np.column_stack([log_q, log_p])
+    return np.asarray(sc.log_softmax(_with_a_choice(log_scores), axis=1))
+
+
+def decisions(log_scores: Array) -> Array:
+    """Finite numbers in the order of the scores: log-odds (n,) for two classes, log-probabilities (n, K) for more."""
+    if log_scores.ndim == 2 and log_scores.shape[1] == 2:
+        log_scores = _with_a_choice(log_scores)
+        log_scores = log_scores[:, 1] - log_scores[:, 0]
+    values = log_scores if log_scores.ndim == 1 else log_probabilities(log_scores)
+    return np.clip(values, -_LARGEST, _LARGEST)
+
+
+def chosen(scores: Array, classes: NDArray[Any]) -> NDArray[Any]:
+    """The class of the largest score (the first of equals); of a single score a row, the second class where it is > 0.
+
+    >>> chosen(np.array([-1.0, 0.0, 2.0]), np.array(["no", "yes"]))
+    array(['no', 'no', 'yes'], dtype='<U3')
+    """
+    index = (scores > 0.0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+    return np.asarray(classes[index])
+
+
+def _with_a_choice(log_scores: Array) -> Array:
+    """Scores whose rows are not -∞ throughout."""
+    return np.where(np.isneginf(log_scores).all(axis=1, keepdims=True), 0.0, log_scores)
