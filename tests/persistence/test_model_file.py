@@ -1,9 +1,11 @@
 """Models as files: what comes back is what was saved, and nothing else is let in."""
 
+import hashlib
 import importlib
 import io
 import json
 import os
+import pkgutil
 import warnings
 import zipfile
 
@@ -44,8 +46,9 @@ from properly.losses import LOSSES, BetaLoss, LossFromWeight
 from properly.maxent import Maxent, MaxentFeatures
 from properly.metrics import SCORERS, proper_scorer
 from properly.persistence import ModelFileError
+from properly.persistence.contents import nodes_of
 from properly.persistence.model_file import FORMAT, load, load_metadata, load_versions, save
-from properly.persistence.trusted import is_trusted
+from properly.persistence.trusted import PACKAGES, is_trusted
 from properly.prevalence import PriorCorrectedClassifier
 from properly.solvers import Status
 
@@ -317,15 +320,19 @@ def test_keys_that_a_file_cannot_tell_apart(keys, tmp_path):
     assert again({keys[0]: 1, "x": 2}, tmp_path) == {keys[0]: 1, "x": 2}
 
 
-def forged(path, change):
-    """The file with its description of the model changed."""
+def forged(path, change, *, checksums=True):
+    """The file with its description of the model changed, and, as a forger would, its checksums."""
     with zipfile.ZipFile(path) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     for name, text in change.items():
-        members[name] = text(json.loads(members[name])) if callable(text) else text
+        content = text(json.loads(members[name])) if callable(text) else text
+        members[name] = content if isinstance(content, bytes) else json.dumps(content).encode()
+    header = json.loads(members.pop("properly.json"))
+    if checksums and "checksums" in header:
+        header["checksums"] = {name: hashlib.sha256(content).hexdigest() for name, content in members.items()}
     with zipfile.ZipFile(path, "w") as archive:
-        for name, content in members.items():
-            archive.writestr(name, content if isinstance(content, bytes | str) else json.dumps(content))
+        for name, content in {"properly.json": json.dumps(header).encode(), **members}.items():
+            archive.writestr(name, content)
 
 
 @pytest.mark.parametrize(
@@ -333,22 +340,23 @@ def forged(path, change):
     [
         ("ConstructorFromReduceNode", "os", "system"),
         ("ConstructorFromReduceNode", "builtins", "eval"),
-        ("ConstructorFromReduceNode", "properly.atomic", "shutil"),
-        ("ConstructorFromReduceNode", "properly.atomic", "atomic_path"),
-        ("ConstructorFromReduceNode", "properly.extras", "require"),
+        ("ConstructorFromReduceNode", "properly.files", "atomic_path"),
+        ("ConstructorFromReduceNode", "properly.inputs", "require"),
+        ("ConstructorFromReduceNode", "properly.inputs.optional", "require"),
         ("ConstructorFromReduceNode", "properly.__main__", "main"),
         ("ConstructorFromReduceNode", "properly.cli", "main"),
         ("ConstructorFromReduceNode", "properly.datasets", "load_benchmark"),
-        ("ConstructorFromReduceNode", "properly.losses.from_weight", "LossFromWeight"),
-        ("ConstructorFromReduceNode", "properly.calibration.methods", "calibrator_of"),
-        ("ConstructorFromReduceNode", "properly.linear.classifier", "np"),
-        ("ConstructorFromReduceNode", "properly.linear.prediction", "Stream"),
-        ("ConstructorFromReduceNode", "properly.tables.reading", "TableFile"),
-        ("FunctionNode", "properly.linear.inference", "inference"),
+        ("ConstructorFromReduceNode", "properly.losses", "LossFromWeight"),
+        ("ConstructorFromReduceNode", "properly.calibration", "calibrator_of"),
+        ("ConstructorFromReduceNode", "properly.linear", "np"),
+        ("ConstructorFromReduceNode", "properly.engines", "Stream"),
+        ("ConstructorFromReduceNode", "properly.tables", "TableFile"),
+        ("FunctionNode", "properly.linear", "inference"),
         ("ObjectNode", "subprocess", "Popen"),
         ("TypeNode", "subprocess", "Popen"),
-        ("ObjectNode", "properly.linear.no_such_module", "Model"),
-        ("ObjectNode", "properly.linear.classifier", "NoSuchModel"),
+        ("ObjectNode", "properly.no_such_package", "Model"),
+        ("ObjectNode", "properly.linear", "NoSuchModel"),
+        ("ObjectNode", "properly.linear.classifier", "ProperLinearClassifier"),  # a module, not a stable name
     ],
 )
 def test_forged_types_are_refused_and_nothing_is_run(loader, module, name, tmp_path):
@@ -363,9 +371,54 @@ def test_forged_types_are_refused_and_nothing_is_run(loader, module, name, tmp_p
     arguments = {"__class__": "tuple", "__module__": "builtins", "__loader__": "TupleNode", "content": [text]}
     bad = {"__class__": name, "__module__": module, "__loader__": loader, "content": arguments}
     forged(path, {"schema.json": lambda schema: {**schema, "content": {"x": bad}}})
-    with pytest.raises(ModelFileError, match=f"{module}.{name}"):
+    with pytest.raises(ModelFileError, match=rf"{module}[\w.]*\.{name}"):
         load(path)
     assert not canary.exists()
+
+
+def test_types_are_named_by_package_and_class(tmp_path):
+    """So a class may move to another module of its package, and old files still find it."""
+    path = tmp_path / "model.skops"
+    save(CalibratedClassifier(ProperLinearClassifier("log", "probit"), "isotonic", cv=2).fit(X, Y), path)
+    with zipfile.ZipFile(path) as archive:
+        text = archive.read("schema.json").decode()
+    modules = {node["__module__"] for node in nodes_of(json.loads(text)) if "properly" in node["__module__"]}
+    assert modules == {"properly.calibration", "properly.inputs", "properly.linear", "properly.links"} | (
+        modules & {"properly.numeric", "properly.solvers"}
+    )
+    assert "properly.links.symmetric" not in text
+
+
+def test_names_within_a_package_are_unique():
+    for package in PACKAGES:
+        seen = {}
+        for info in pkgutil.iter_modules(importlib.import_module(package).__path__, f"{package}."):
+            for name, value in vars(importlib.import_module(info.name)).items():
+                if isinstance(value, type) and value.__module__ == info.name and is_trusted(f"{info.name}.{name}"):
+                    assert seen.setdefault(name, info.name) == info.name
+
+
+def test_a_changed_member_is_refused(tmp_path):
+    path = tmp_path / "model.skops"
+    save({"x": [1.0, 2.0]}, path)
+    forged(path, {"schema.json": lambda schema: {**schema, "extra": 1}}, checksums=False)
+    with pytest.raises(ModelFileError, match=r"damaged: schema\.json does not have the checksum"):
+        load(path)
+    save({"x": np.arange(3.0)}, path)
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("another.npy", b"what was never saved")
+    with pytest.raises(ModelFileError, match=r"damaged: another\.npy does not have the checksum"):
+        load(path)
+
+
+def test_files_of_the_first_format_are_refused_with_a_remedy(tmp_path):
+    path = tmp_path / "model.skops"
+    save({"x": 1}, path, metadata={"kept": True})
+    old = {"format": 1, "versions": {"properly": "0.1.0"}, "metadata": {}}
+    forged(path, {"properly.json": lambda header: old})
+    for read in (load, load_metadata, load_versions):
+        with pytest.raises(ModelFileError, match=r"has format 1, saved by properly 0\.1\.0, which is no longer read"):
+            read(path)
 
 
 def test_what_is_trusted():
@@ -427,10 +480,10 @@ def test_trees_that_look_beyond_their_rows_are_refused(tmp_path):
 def test_a_type_that_exists_but_is_not_trusted_is_not_called_unknown(tmp_path):
     path = tmp_path / "model.skops"
     save({"x": 1}, path)
-    for name, message in (("LossFromWeight", "types that are not trusted"), ("NoSuchLoss", "has no such model")):
+    for name, message in (("LossFromWeight", "types that are not trusted"), ("NoSuchLoss", "has no such type")):
         bad = {
             "__class__": name,
-            "__module__": "properly.losses.from_weight",
+            "__module__": "properly.losses",
             "__loader__": "ObjectNode",
             "content": None,
         }

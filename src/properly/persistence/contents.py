@@ -95,7 +95,7 @@ def nodes_of(schema: Any) -> Iterator[dict[str, Any]]:
 
 def _mend_boolean_keys(node: dict[str, Any]) -> None:
     """JSON writes the key False as "false", and skops reads bool("false"), which is True; 0 and 1 are equal to them."""
-    if node["__loader__"] != "DictNode":
+    if node.get("__loader__") != "DictNode" or "key_types" not in node:
         return
     kinds = node["key_types"]["content"]
     boolean = [kind["__class__"] in ("bool", "bool_") for kind in kinds]

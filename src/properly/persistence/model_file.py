@@ -1,11 +1,13 @@
 """Models as files: written whole or not at all, and read without running any code that they might bring.
 
 A model file is a zip archive in the format of skops (arrays and JSON, no pickle) with one more member,
-``properly.json``: the version of this format, the versions of the libraries, and the user's own notes.
+``properly.json``: the version of this format, the versions of the libraries, a checksum of every other member, and the
+user's own notes. Our types are named by package and class (`stable_names`), and stay readable when a class moves.
 """
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import os
@@ -15,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
-from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
+from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile
 
 from properly.files import atomic_path
 from properly.inputs.optional import require
@@ -28,9 +30,10 @@ from properly.persistence.contents import (
     read_schema,
     refuse_what_cannot_be_found,
 )
+from properly.persistence.stable_names import name_by_module, name_stably
 
 __all__ = ["FORMAT", "ModelFileError", "load", "load_metadata", "load_versions", "save"]
-FORMAT = 1
+FORMAT = 2
 _HEADER = "properly.json"
 _LIBRARIES = ("properly", "numpy", "scipy", "scikit-learn", "skops")
 _FOR_BOOSTING = ("properly.boosting.", "lightgbm.")
@@ -120,14 +123,24 @@ def load(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
 
     if isinstance(trusted, str):
         raise ValueError(f"trusted must be a list of type names, got the string {trusted!r}.")
-    data = _read(path)
-    header = _header(path, data)
+    archive = _read(path)
+    header = _header(path, archive)
+    _check_members(path, archive, header["checksums"])
     _warn_about_versions(path, header["versions"])
     try:
+        data, unknown = _with_modules(archive)
+        if unknown:
+            raise ModelFileError(
+                f"{path} holds {', '.join(unknown)}, saved by properly {header['versions'].get('properly')}: properly "
+                f"{_version('properly')} has no such type."
+            )
         names = skops.get_untrusted_types(data=data)
         refused = [name for name in names if name not in trusted and not is_trusted(name)]
         if refused:
-            raise ModelFileError(_refusal(path, refused, header))
+            raise ModelFileError(
+                f"{path} holds types that are not trusted: {', '.join(refused)}. If you know them and where the file "
+                f"comes from, load it with trusted={refused}."
+            )
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Trying to unpickle estimator")  # the versions were named above
             model = skops.loads(data, trusted=names)
@@ -152,14 +165,46 @@ def load_versions(path: str | os.PathLike[str]) -> dict[str, str]:
 
 
 def _write(path: Path, data: bytes, schema: Any, notes: dict[str, Any]) -> None:
-    with ZipFile(io.BytesIO(data)) as source, ZipFile(path, "w", ZIP_DEFLATED) as target:
-        boosted = any(str(node["__module__"] + ".").startswith(_FOR_BOOSTING) for node in nodes_of(schema))
-        header = {"format": FORMAT, "versions": _versions(boosted), "metadata": notes}
+    boosted = any(str(node.get("__module__")).startswith(_FOR_BOOSTING) for node in nodes_of(schema))
+    name_stably(schema)
+    with ZipFile(io.BytesIO(data)) as source:
+        members = {name: source.read(name) for name in source.namelist()} | {SCHEMA: json.dumps(schema).encode()}
+    header = {
+        "format": FORMAT,
+        "versions": _versions(boosted),
+        "checksums": {name: _checksum(content) for name, content in members.items()},
+        "metadata": notes,
+    }
+    with ZipFile(path, "w", ZIP_DEFLATED) as target:
         target.writestr(_HEADER, json.dumps(header, indent=2))
-        target.writestr(SCHEMA, json.dumps(schema))
+        for name, content in members.items():
+            target.writestr(name, content)
+
+
+def _with_modules(archive: bytes) -> tuple[bytes, list[str]]:
+    """The archive as skops reads it, our types by their modules; and the names that this version does not have."""
+    schema, result = read_schema(archive), io.BytesIO()
+    unknown = name_by_module(schema)
+    with ZipFile(io.BytesIO(archive)) as source, ZipFile(result, "w", ZIP_STORED) as target:
         for name in source.namelist():
-            if name != SCHEMA:
-                target.writestr(name, source.read(name))
+            target.writestr(name, json.dumps(schema) if name == SCHEMA else source.read(name))
+    return result.getvalue(), unknown
+
+
+def _check_members(path: str | os.PathLike[str], data: bytes, checksums: Mapping[str, Any]) -> None:
+    """Refuse an archive whose members are not those that were saved."""
+    try:
+        with ZipFile(io.BytesIO(data)) as archive:
+            found = {name: _checksum(archive.read(name)) for name in archive.namelist() if name != _HEADER}
+    except Exception as error:  # zipfile has many ways to fail on damaged archives
+        raise ModelFileError(f"{path} is damaged: {one_line(error)}") from error
+    changed = sorted(name for name in found.keys() | checksums.keys() if found.get(name) != checksums.get(name))
+    if changed:
+        raise ModelFileError(f"{path} is damaged: {changed[0]} does not have the checksum that was saved with it.")
+
+
+def _checksum(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 def _versions(boosted: bool) -> dict[str, str]:
@@ -201,9 +246,11 @@ def _header(path: str | os.PathLike[str], data: bytes) -> dict[str, Any]:
     if header is None:
         remedy = "; it was saved by skops itself: use skops.io.load" if SCHEMA in members else ""
         raise ModelFileError(f"{path} was not saved by properly.save{remedy}.")
-    if not (isinstance(header, dict) and all(isinstance(header.get(key), dict) for key in ("versions", "metadata"))):
+    if not (isinstance(header, dict) and isinstance(header.get("versions"), dict)):
         raise ModelFileError(f"{path} is damaged: its header is incomplete.")
     _check_format(path, header.get("format"), header["versions"].get("properly", "unknown"))
+    if not all(isinstance(header.get(part), dict) for part in ("checksums", "metadata")):
+        raise ModelFileError(f"{path} is damaged: its header is incomplete.")
     return header
 
 
@@ -231,18 +278,3 @@ def _warn_about_versions(path: str | os.PathLike[str], versions: Mapping[str, st
             UserWarning,
             stacklevel=3,
         )
-
-
-def _refusal(path: str | os.PathLike[str], refused: list[str], header: dict[str, Any]) -> str:
-    from properly.persistence.trusted import found_by_name
-
-    ours = [name for name in refused if name.startswith("properly.")]
-    if len(ours) == len(refused) and not any(map(found_by_name, ours)):
-        return (
-            f"{path} holds {', '.join(ours)}, saved by properly {header['versions'].get('properly')}: properly "
-            f"{_version('properly')} has no such model."
-        )
-    return (
-        f"{path} holds types that are not trusted: {', '.join(refused)}. If you know them and where the file comes "
-        f"from, load it with trusted={refused}."
-    )

@@ -21,22 +21,26 @@ from sklearn.base import BaseEstimator
 from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.model_selection import BaseCrossValidator, BaseShuffleSplit
 
-_PACKAGES = frozenset(
-    {
+PACKAGES = frozenset(
+    f"properly.{name}"
+    for name in (
         "boosting",
         "calibration",
-        "linear",
         "inputs",
+        "linear",
         "links",
         "losses",
         "maxent",
+        "metrics",
         "numeric",
         "prevalence",
         "solvers",
         "tables",
         "tree",
-    }
+    )
 )
+"""The packages whose classes, and of metrics the functions that scorers call, a file may hold."""
+
 _SPLITTERS = "sklearn.model_selection._split"
 _TREE = "sklearn.tree._tree.Tree"  # trusted here because `check_trees` looks inside, which skops does not
 _BOOSTED_TREES = "sklearn.ensemble._gb"
@@ -69,7 +73,7 @@ def is_trusted(name: str) -> bool:
     module, _, attribute = name.rpartition(".")
     parts = module.split(".")
     if parts[0] == "properly":
-        if parts[1:2] == [] or parts[1] not in _PACKAGES or name in _CALLS_ITS_ARGUMENT:
+        if ".".join(parts[:2]) not in PACKAGES or name in _CALLS_ITS_ARGUMENT:
             return False
         kinds: tuple[type, ...] = (BaseEstimator, tuple, Enum)
     elif module == _SPLITTERS:
