@@ -10,6 +10,14 @@ import pytest
 # Outputs that changed knowingly: a pattern of "call: output", such as "linear/*: predict_log_proba", and the reason.
 CHANGED: list[tuple[str, str]] = []
 
+# Outputs that depend on how a processor rounds the sums of linear algebra: a pattern, by how much, and why.
+SENSITIVE: list[tuple[str, float, str]] = [
+    ("linear/*/firth*: n_iter_", 0.5, "where BFGS ends is a matter of rounding"),
+    ("linear/*/firth*: *", 1e-6, "where BFGS ends is a matter of rounding"),
+    ("calibration/matrix/*: *", 1e-6, "probabilities of 0 and 1 leave coefficients almost free"),
+    ("calibration/extreme scores/matrix: constant/*", 1e-6, "equal scores leave coefficients almost free"),
+]
+
 
 def _loaded():
     spec = spec_from_file_location("golden_calls", Path(__file__).with_name("golden") / "calls.py")
@@ -22,27 +30,32 @@ golden = _loaded()
 STORED = golden.read()
 
 
-def _has_changed(name, key):
-    return any(fnmatch(f"{name}: {key}", pattern) for pattern, _ in CHANGED)
+def _has_changed(output):
+    return any(fnmatch(output, pattern) for pattern, _ in CHANGED)
+
+
+def _tolerance(output):
+    return next((rtol for pattern, rtol, _ in SENSITIVE if fnmatch(output, pattern)), golden.RELATIVE)
 
 
 @pytest.mark.parametrize("name", golden.CALLS)
 def test_outputs_are_those_stored(name):
     found = golden.run(name)
     for key, expected in STORED[name].items():
-        if not _has_changed(name, key):
-            assert key in found, f"{key} is missing"
-            np.testing.assert_allclose(
-                found[key], expected, rtol=golden.RELATIVE, atol=golden.ABSOLUTE, equal_nan=True, err_msg=key
-            )
+        output = f"{name}: {key}"
+        if not _has_changed(output):
+            assert key in found, f"{output} is missing"
+            assert found[key].shape == expected.shape, output
+            rtol = _tolerance(output)
+            np.testing.assert_allclose(found[key], expected, rtol=rtol, atol=golden.ABSOLUTE, err_msg=output)
 
 
 def test_every_stored_call_is_made():
     assert set(STORED) == set(golden.CALLS)
 
 
-def test_every_change_names_an_output_and_a_reason():
+def test_every_exception_names_an_output_and_a_reason():
     outputs = [f"{name}: {key}" for name, arrays in STORED.items() for key in arrays]
-    for pattern, reason in CHANGED:
+    for pattern, *_, reason in [*CHANGED, *SENSITIVE]:
         assert any(fnmatch(output, pattern) for output in outputs), f"{pattern} names no output"
         assert reason
