@@ -19,10 +19,11 @@ test: lint  ## lint, type-check and run the test suite, doctests included
 test-all: lint  ## the same with the slow tests
 	@$(PYTEST)
 
-lint: .venv/installed-dev  ## ruff (rules and format) and mypy
+lint: .venv/installed-dev  ## ruff (rules and format), mypy and the layers
 	@$(RUN) -m ruff check
 	@$(RUN) -m ruff format --check
 	@$(RUN) -m mypy
+	@$(RUN) -c 'from importlinter.cli import lint_imports_command; lint_imports_command()' --no-logo --no-cache
 
 format: .venv/installed-dev  ## format the code and repair what ruff can
 	@$(RUN) -m ruff format

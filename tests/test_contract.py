@@ -1,0 +1,125 @@
+"""One contract for every public classifier: the same methods, which agree with each other, and the same errors."""
+
+import importlib
+import inspect
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+
+import properly
+from properly.calibration import Calibrator, GroupwiseCalibration
+from properly.datasets import make_rare_events
+
+X, Y, _ = make_rare_events(240, 3, rate=0.4, signal=2.0, random_state=0)
+SCORES = X @ [1.5, -1.0, 0.5]
+THREE = np.array(["a", "b", "c"])[np.digitize(X[:, 0] + 0.5 * X[:, 1], [-0.5, 0.5])]
+GROUPS = np.where(X[:, 2] > 0.0, "north", "south")
+ARGUMENTS = {
+    "CalibratedClassifier": {"estimator": LogisticRegression(), "cv": 2},
+    "GEVCanonicalRegressionCV": {"xis": [0.0, 0.5], "Cs": 3},
+    "PriorCorrectedClassifier": {"estimator": LogisticRegression(class_weight="balanced")},
+    "ProperBoostingClassifier": {"n_jobs": 1},
+    "TailoredLinearClassifierCV": {"at": 0.3, "concentrations": (3.0,), "cv": 3},
+}
+ABSTRACT = {"BinaryCalibrator", "Calibrator"}
+OF_TWO_CLASSES = {
+    "DiscreteAdaBoost",
+    "GEVCanonicalRegressionCV",
+    "GEVLogRegression",
+    "RareEventLogisticRegression",
+    "RealAdaBoost",
+    "TailoredLinearClassifierCV",
+}
+
+
+def public_classifiers():
+    for name in properly.__all__:
+        module = importlib.import_module(f"properly.{name}") if inspect.ismodule(getattr(properly, name)) else None
+        for public in getattr(module, "__all__", ()):
+            found = getattr(module, public)
+            estimator = isinstance(found, type) and issubclass(found, BaseEstimator) and public not in ABSTRACT
+            if estimator and name != "tables" and hasattr(found, "predict_proba"):
+                yield pytest.param(found, id=public)
+
+
+CLASSIFIERS = list(public_classifiers())
+
+
+def made(kind, n_classes=2):
+    arguments = dict(ARGUMENTS.get(kind.__name__, {}))
+    if n_classes > 2 and "default_prevalence" in inspect.signature(kind).parameters:
+        arguments["default_prevalence"] = np.full(n_classes, 1.0 / n_classes)
+    return kind(**arguments)
+
+
+def fitted(kind, y=Y):
+    """A fitted model, and what its predictions take."""
+    model = made(kind, len(np.unique(y)))
+    if kind is GroupwiseCalibration:
+        return model.fit(SCORES, y, GROUPS), (SCORES, GROUPS)
+    if issubclass(kind, Calibrator):
+        scores = SCORES if len(np.unique(y)) == 2 else X
+        return model.fit(scores, y), (scores,)
+    if kind.__module__.startswith("properly.maxent"):
+        codes = np.unique(y, return_inverse=True)[1]
+        return model.fit(X, np.where(np.arange(len(y)) % 3 == 0, -1, codes)), (X,)  # some rows without a label
+    return model.fit(X, y), (X,)
+
+
+def test_there_are_classifiers():
+    assert len(CLASSIFIERS) > 30
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+def test_methods_agree(kind, n_classes):
+    if n_classes == 3 and kind.__name__ in OF_TWO_CLASSES:
+        pytest.skip("for two classes")
+    model, rows = fitted(kind, Y if n_classes == 2 else THREE)
+    p = model.predict_proba(*rows)
+    assert p.shape == (len(X), len(model.classes_))
+    np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=1e-12)
+    log_p = model.predict_log_proba(*rows)
+    with np.errstate(divide="ignore"):
+        np.testing.assert_allclose(log_p, np.log(p), rtol=1e-9, atol=1e-12)
+    predicted = model.predict(*rows)
+    assert np.isin(predicted, model.classes_).all()
+    most = p.max(axis=1)
+    chosen = p[np.arange(len(p)), np.searchsorted(model.classes_, predicted)]
+    np.testing.assert_allclose(chosen, most, rtol=1e-12)
+    decision = model.decision_function(*rows)
+    assert np.isfinite(decision).all()
+    if len(model.classes_) == 2:
+        assert decision.shape == (len(X),)
+        assert np.array_equal(decision > 0.0, predicted == model.classes_[1])
+        assert np.all(np.diff(p[np.argsort(decision, kind="stable"), 1]) >= -1e-12)  # the order of the probabilities
+    else:
+        assert decision.shape == p.shape
+        assert np.array_equal(model.classes_[decision.argmax(axis=1)], predicted)
+
+
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+def test_it_is_a_classifier_that_must_be_fitted(kind):
+    model = made(kind)
+    assert is_classifier(model) or kind is GroupwiseCalibration  # whose predictions take groups as well
+    rows = (SCORES, GROUPS) if kind is GroupwiseCalibration else (SCORES,) if issubclass(kind, Calibrator) else (X,)
+    for method in ("predict", "predict_proba", "predict_log_proba", "decision_function"):
+        with pytest.raises(NotFittedError, match="is not fitted yet"):
+            getattr(clone(model), method)(*rows)
+
+
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+def test_feature_names_are_kept(kind):
+    pandas = pytest.importorskip("pandas")
+    if kind is GroupwiseCalibration or issubclass(kind, Calibrator):
+        pytest.skip("takes scores, not features")
+    labels = Y if not kind.__module__.startswith("properly.maxent") else np.where(np.arange(len(Y)) % 3 == 0, -1, Y)
+    frame = pandas.DataFrame(X, columns=["age", "income", "height"])
+    model = made(kind).fit(frame, labels)
+    assert list(model.feature_names_in_) == ["age", "income", "height"]
+    assert model.n_features_in_ == 3
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict_proba(frame[["income", "age", "height"]])
