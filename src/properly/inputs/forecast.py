@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special as sc
 
-from properly.inputs.labels import _codes
-from properly.inputs.options import checked_names
+from properly.inputs.labels import forecast_labels
+from properly.inputs.options import checked_names, checked_thresholds
 from properly.inputs.scores import BinarySample
 from properly.inputs.weights import read_weight
 from properly.numeric.probabilities import Array, Probabilities, as_float, as_probabilities, log_of_complement
 
-_ROW_SUM_TOLERANCE = 1e-3  # probabilities printed with three digits are welcome, logits are not
+_ROW_SUM_TOLERANCE = 1e-3  # accepts probabilities rounded to three digits, but no logits
 _ROUNDING = 1e-12
+_NO_YES = np.array([False, True])
 _BLOCK = 1 << 16  # rows looked at together: what a loss needs besides then stays in the cache
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """Checked labels and probabilities; rows of weight 0 are gone.
+    """Checked labels and probabilities; rows of weight 0 are left out.
 
     For two classes `p` is the probability of the second, of shape (n,), and `complement` that of the first where the
     user gave both columns. For K > 2 classes `p` has shape (n, K).
@@ -35,6 +35,13 @@ class Forecast:
     p: Array
     complement: Array | None
     weight: Array | None
+    classes: NDArray[Any]  # the labels, in the order of the columns
+    has_weight: NDArray[np.bool_] | None = None  # which of the rows that were given are here (None: all)
+
+    @classmethod
+    def of_positives(cls, positive: NDArray[np.bool_], p: Array, weight: Array | None = None) -> Forecast:
+        """Forecasts of whether something is so, from checked arrays without weights of 0."""
+        return cls(positive.view(np.int8), p, None, weight, _NO_YES)
 
     @property
     def binary(self) -> bool:
@@ -53,12 +60,44 @@ class Forecast:
     @cached_property
     def class_weight(self) -> Array:
         """The weight of the rows of every class."""
-        return np.bincount(self.codes, self.weight, 2 if self.binary else self.p.shape[1]).astype(np.float64)
+        return np.bincount(self.codes, self.weight, len(self.classes)).astype(np.float64)
 
-    def at(self, rows: slice) -> Probabilities:
+    @property
+    def rates(self) -> Array:
+        """The share of every class."""
+        return self.class_weight / self.total
+
+    @property
+    def surprises(self) -> int:
+        """How many rows belong to a class whose probability was 0."""
+        if not self.binary:
+            return int(np.count_nonzero(self.p[np.arange(len(self.codes)), self.codes] == 0.0))
+        impossible = self.p == 1.0 if self.complement is None else self.complement == 0.0
+        return int(np.count_nonzero(np.where(self.positive, self.p == 0.0, impossible)))
+
+    @property
+    def n_given(self) -> int:
+        """The number of rows that were given, those of weight 0 included."""
+        return len(self.codes) if self.has_weight is None else len(self.has_weight)
+
+    def kept(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Values of all rows that were given, without those whose weight is 0."""
+        return values if self.has_weight is None else values[self.has_weight]
+
+    def take(self, rows: NDArray[Any] | slice) -> Forecast:
+        """Some of the rows, or all in another order."""
+        complement, weight = (None if each is None else each[rows] for each in (self.complement, self.weight))
+        return Forecast(self.codes[rows], self.p[rows], complement, weight, self.classes)
+
+    def with_p(self, p: Array) -> Forecast:
+        """The same rows with other checked probabilities, of the shape of `p`."""
+        return Forecast(self.codes, p, None, self.weight, self.classes)
+
+    def probabilities(self, rows: slice) -> Probabilities:
         """p, q and their logarithms of some rows (two classes).
 
-        Columns that add up to 1 complete each other's last digits; of others each has its own logarithm.
+        Where two columns add up to 1, the smaller has the digits that the larger has lost; elsewhere each stands for
+        itself.
         """
         p = self.p[rows]
         if self.complement is None:
@@ -73,18 +112,28 @@ class Forecast:
         return (slice(start, start + _BLOCK) for start in range(0, len(self.codes), _BLOCK))
 
     def against_rest(self) -> list[Forecast]:
-        """Each of K > 2 classes against the others; two classes are one such question."""
-        if self.binary:
-            return [self]
-        return [self.of_class(k) for k in range(self.p.shape[1])]
+        """Each of K > 2 classes against the others; for two classes only the second."""
+        return [self] if self.binary else [self.of_class(k) for k in range(len(self.classes))]
 
     def of_class(self, k: int) -> Forecast:
         """Class k against the others."""
-        own = (self.codes == k).view(np.int8)
+        own = self.codes == k
         if not self.binary:
-            return Forecast(own, np.ascontiguousarray(self.p[:, k]), None, self.weight)
-        p, q = self.p, 1.0 - self.p if self.complement is None else self.complement
-        return Forecast(own, *((p, self.complement) if k else (q, p)), self.weight)
+            return Forecast.of_positives(own, np.ascontiguousarray(self.p[:, k]), self.weight)
+        if k:
+            return self
+        q = 1.0 - self.p if self.complement is None else self.complement
+        return Forecast(own.view(np.int8), q, self.p, self.weight, _NO_YES)
+
+    def most_probable(self) -> Forecast:
+        """Whether the class of the largest probability (the first of equals) is the true one, and that probability."""
+        if self.binary:
+            q = self.of_class(0).p
+            top = self.p > q
+            return Forecast.of_positives(self.positive == top, np.where(top, self.p, q), self.weight)
+        largest = self.p.argmax(axis=1)
+        p: Array = np.take_along_axis(self.p, largest[:, None], axis=1)[:, 0]
+        return Forecast.of_positives(self.codes == largest, p, self.weight)
 
     def sample(self) -> BinarySample:
         """What isotonic regression takes (two classes)."""
@@ -106,14 +155,14 @@ def read_forecast(
 ) -> Forecast:
     """Check everything, and leave out the rows of weight 0."""
     values, complement = read_probabilities(p)
-    codes = _codes(y, classes, 2 if values.ndim == 1 else values.shape[1])
+    known, codes = forecast_labels(y, classes, 2 if values.ndim == 1 else values.shape[1])
     if len(codes) != len(values):
         raise ValueError(f"y has {len(codes)} rows, p has {len(values)}: inconsistent numbers of samples.")
     weight = read_weight(sample_weight, len(codes))
     if weight is None or weight.all():
-        return Forecast(codes, values, complement, weight)
+        return Forecast(codes, values, complement, weight, known)
     rows = weight > 0.0
-    return Forecast(codes[rows], values[rows], None if complement is None else complement[rows], weight[rows])
+    return replace(Forecast(codes, values, complement, weight, known).take(rows), has_weight=rows)
 
 
 def read_binary(
@@ -157,7 +206,7 @@ def read_probabilities(p: ArrayLike, name: str = "p") -> tuple[Array, Array | No
 
 
 _POINTS = 500
-_MANY = 1e12  # rows: thresholds nearer to 0 and 1 than a tenth of one of so many tell nothing
+_MANY = 1e12  # rows: no more are needed for thresholds by default, which begin at a tenth of one row
 
 
 def read_named(
@@ -174,7 +223,7 @@ def read_named(
     if not isinstance(p, Mapping):
         return {"forecast": read_binary(y, p, sample_weight, classes)}
     if not p:
-        raise ValueError("p is an empty mapping; it needs a name and probabilities for at least one forecaster.")
+        raise ValueError("p is an empty mapping; it must map the name of at least one forecaster to its probabilities.")
     forecasts = {}
     for name, each in zip(checked_names(p, reserved), p.values(), strict=True):
         try:
@@ -184,18 +233,10 @@ def read_named(
     return forecasts
 
 
-def read_thresholds(thresholds: ArrayLike | None, total: float) -> Array:
-    """Sorted thresholds in [0, 1]; if none are given, a thousand, dense towards 0 and 1 as far as n rows can tell."""
-    if thresholds is None:
-        end = np.log(10.0 * min(max(total, 10.0), _MANY))
-        return np.union1d(np.linspace(0.0, 1.0, _POINTS + 1), sc.expit(np.linspace(-end, end, _POINTS)))
-    values = np.unique(as_float(thresholds, "thresholds"))
-    if len(values) == 0 or not (values[0] >= 0.0 and values[-1] <= 1.0):
-        raise ValueError(f"thresholds must be numbers in [0, 1], got {thresholds!r}.")
-    return values
-
-
-def check_confidence(value: object) -> None:
-    """Refuse what is not strictly between 0 and 1."""
-    if not (isinstance(value, Real) and 0.0 < float(value) < 1.0):
-        raise ValueError(f"confidence must lie strictly between 0 and 1, got {value!r}.")
+def read_thresholds(thresholds: ArrayLike | None, forecasts: Mapping[str, Forecast]) -> Array:
+    """Sorted thresholds in [0, 1]; by default a thousand, the denser towards 0 and 1 the more rows there are."""
+    if thresholds is not None:
+        return np.unique(checked_thresholds(thresholds))
+    total = next(iter(forecasts.values())).total
+    end = np.log(10.0 * min(max(total, 10.0), _MANY))
+    return np.union1d(np.linspace(0.0, 1.0, _POINTS + 1), sc.expit(np.linspace(-end, end, _POINTS)))

@@ -7,7 +7,13 @@ from math import inf, isfinite
 from numbers import Integral, Real
 from typing import TypeVar
 
+import numpy as np
+from numpy.typing import ArrayLike
+
+from properly.numeric.probabilities import Array, as_float
+
 T = TypeVar("T")
+Seed = int | np.random.RandomState | None  # of random numbers, as scikit-learn takes it
 
 
 def choose(key: object, table: Mapping[str, T], name: str) -> T:
@@ -23,7 +29,7 @@ def choose(key: object, table: Mapping[str, T], name: str) -> T:
 
 
 def checked_count(value: object, name: str, least: int, most: int | None = None) -> int:
-    """A whole number of at least `least`, and of at most `most`; True is none.
+    """A whole number from `least` to `most` (None: without upper limit); True and False are refused.
 
     >>> checked_count(1.5, "n_resamples", 2)
     Traceback (most recent call last):
@@ -61,7 +67,7 @@ def checked_names(names: Iterable[object], reserved: Iterable[str] = ()) -> tupl
     found: list[str] = []
     for name in map(str, names):
         if name in taken:
-            raise ValueError(f"the name {name!r} is that of another column of the result; choose another name.")
+            raise ValueError(f"the name {name!r} is that of another column of the result; choose another one.")
         if name in found:
             raise ValueError(f"the name {name!r} is given twice; names must differ as strings.")
         found.append(name)
@@ -69,7 +75,7 @@ def checked_names(names: Iterable[object], reserved: Iterable[str] = ()) -> tupl
 
 
 def numbered(names: Iterable[str]) -> tuple[str, ...]:
-    """Names that nobody chose: equal ones get a number.
+    """Names that no user chose: equal ones are numbered.
 
     >>> numbered(["PlattScaling()", "auto", "PlattScaling()"])
     ('PlattScaling()', 'auto', 'PlattScaling() (2)')
@@ -84,8 +90,31 @@ def numbered(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def checked_confidence(confidence: float) -> float:
-    check_finite(confidence, "confidence")
-    if not 0.0 < confidence < 1.0:
-        raise ValueError(f"confidence must lie strictly between 0 and 1, got {confidence}.")
-    return float(confidence)
+def named(things: Iterable[T] | Mapping[str, T], reserved: Iterable[str] = ()) -> dict[str, T]:
+    """Under the names that a user gave, or else under what each prints as (a key as itself), numbered where equal.
+
+    >>> named(["log", 1, "log"])
+    {'log': 'log', '1': 1, 'log (2)': 'log'}
+    """
+    if isinstance(things, Mapping):
+        return dict(zip(checked_names(things, reserved), things.values(), strict=True))
+    listed = list(things)
+    return dict(zip(numbered(each if isinstance(each, str) else repr(each) for each in listed), listed, strict=True))
+
+
+def checked_confidence(confidence: object) -> float:
+    """A probability strictly between 0 and 1."""
+    if isinstance(confidence, Real) and 0.0 < float(confidence) < 1.0:
+        return float(confidence)
+    raise ValueError(f"confidence must lie strictly between 0 and 1, got {confidence!r}.")
+
+
+def checked_thresholds(thresholds: ArrayLike) -> Array:
+    """One or several probabilities from 0 to 1, as an array of the same shape."""
+    at = as_float(thresholds, "thresholds")
+    if at.size == 0:
+        raise ValueError("thresholds must have at least one entry, got none.")
+    bad = ~((at >= 0.0) & (at <= 1.0))
+    if bad.any():
+        raise ValueError(f"thresholds must lie in [0, 1], got {at[bad].flat[0]}.")
+    return at
