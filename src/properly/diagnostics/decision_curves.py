@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike
 
 from properly.diagnostics.intervals import as_frame
 from properly.diagnostics.murphy import shares_below
-from properly.inputs.forecast import read_named, read_thresholds
-from properly.metrics import ThresholdChoice, best_threshold, cost_matrix, cost_threshold, net_benefit
+from properly.inputs.forecast import Forecast, read_named, read_thresholds
+from properly.metrics.decisions import ThresholdChoice, best_threshold_of, binary_costs
+from properly.metrics.thresholds import check_below_one, net_benefit_of
 from properly.numeric.probabilities import Array
 
 _THRESHOLD, _ALL = "threshold", "treat all"  # columns
@@ -133,7 +134,13 @@ def decision_curve(
     at = read_thresholds(thresholds, next(iter(forecasts.values())).total)
     if thresholds is None:
         at = at[at < 1.0]
-    curves = [net_benefit(each.positive, each.p, at, sample_weight=each.weight) for each in forecasts.values()]
+    check_below_one(at)
+    return decision_curve_of(forecasts, at)
+
+
+def decision_curve_of(forecasts: Mapping[str, Forecast], at: Array) -> DecisionCurve:
+    """`decision_curve` of checked forecasts of the same rows, at sorted thresholds below 1."""
+    curves = [net_benefit_of(each, at) for each in forecasts.values()]
     return DecisionCurve(at, tuple(forecasts), np.array([each.benefits for each in curves]), curves[0].treat_all)
 
 
@@ -168,15 +175,17 @@ def cost_curve(
     >>> curve.choices[0].threshold
     0.25
     """
-    cost_threshold(costs)  # refuses what contradicts itself
-    matrix = cost_matrix(costs)
+    matrix = binary_costs(costs)
     forecasts = read_named(y, p, sample_weight, classes, (_THRESHOLD,))
-    first = next(iter(forecasts.values()))
-    at = read_thresholds(thresholds, first.total)
-    share = first.class_weight / first.total
+    return cost_curve_of(forecasts, matrix, read_thresholds(thresholds, next(iter(forecasts.values())).total))
+
+
+def cost_curve_of(forecasts: Mapping[str, Forecast], matrix: Array, at: Array) -> CostCurve:
+    """`cost_curve` of checked forecasts of the same rows, costs from `binary_costs`, and sorted thresholds."""
+    share = next(iter(forecasts.values())).rates
     curves, choices = [], []
     for each in forecasts.values():
         below = shares_below(each, each.p, at)
         curves.append(matrix[:, 0] @ below + matrix[:, 1] @ (share[:, None] - below))
-        choices.append(best_threshold(each.positive, each.p, costs, sample_weight=each.weight))
+        choices.append(best_threshold_of(each, matrix))
     return CostCurve(at, tuple(forecasts), np.array(curves), tuple(choices), float((share @ matrix).min()))

@@ -10,15 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from properly.diagnostics.intervals import as_frame, jeffreys_interval
-from properly.diagnostics.reliability import most_probable
 from properly.inputs.forecast import Forecast, check_confidence, read_forecast
-from properly.inputs.options import numbered
-from properly.inputs.weights import read_weight
+from properly.inputs.groups import read_groups
 from properly.losses import Loss, get_loss
-from properly.metrics import score_decomposition
+from properly.metrics.decomposition import decomposition_of
 from properly.numeric.probabilities import Array
-
-MISSING = "(missing)"
 
 
 @dataclass(frozen=True)
@@ -116,61 +112,24 @@ def by_group(
     check_confidence(confidence)
     kind = get_loss(loss)
     forecast = read_forecast(y, p, sample_weight, classes)
-    names, codes = _coded(_read_groups(group, len(np.asarray(y)), sample_weight))
-    looked_at = forecast if forecast.binary else most_probable(forecast)
-    rows = [_of_one(part, kind) for part in _parts(looked_at, codes, len(names))]
+    return groups_of(forecast, *read_groups(group, forecast), kind, confidence)
+
+
+def groups_of(
+    forecast: Forecast, names: tuple[str, ...], codes: NDArray[np.intp], loss: Loss, confidence: float
+) -> GroupCalibration:
+    """`by_group` of a checked forecast and of groups as `read_groups` gives them; every group has a row."""
+    rows = [_of_one(part, loss) for part in _parts(forecast if forecast.binary else forecast.most_probable(), codes)]
     total, positive, mean_p, score, miscalibration = np.array(rows).T
     low, high = jeffreys_interval(positive, total - positive, confidence)
     return GroupCalibration(names, total, positive / total, low, high, mean_p, score, miscalibration, float(confidence))
 
 
-def _read_groups(group: ArrayLike, n_rows: int, sample_weight: ArrayLike | None) -> NDArray[Any]:
-    """The group of each row that has a weight."""
-    labels = np.asarray(group)
-    if labels.dtype.kind in "US" and isinstance(group, list | tuple):
-        labels = np.array(group, dtype=object)  # NumPy would make the text "nan" of a missing value among texts
-    if labels.shape != (n_rows,):
-        raise ValueError(f"group must be a label for each row of y, of shape ({n_rows},), got {labels.shape}.")
-    weight = read_weight(sample_weight, n_rows)
-    return labels if weight is None else labels[weight > 0.0]
-
-
 def _of_one(part: Forecast, loss: Loss) -> tuple[float, float, float, float, float]:
-    p = part.p if part.complement is None else np.column_stack([part.complement, part.p])
-    parts = score_decomposition(part.positive, p, loss, sample_weight=part.weight)
+    parts = decomposition_of(part, loss)
     return part.total, float(part.class_weight[1]), part.mean(part.p), parts.score, parts.miscalibration
 
 
-def _parts(forecast: Forecast, codes: NDArray[np.intp], n_groups: int) -> Iterator[Forecast]:
+def _parts(forecast: Forecast, codes: NDArray[np.intp]) -> Iterator[Forecast]:
     order = np.argsort(codes, kind="stable")
-    ends = np.cumsum(np.bincount(codes, minlength=n_groups))
-    for begin, end in zip(np.concatenate([[0], ends[:-1]]), ends, strict=True):
-        rows = order[begin:end]
-        weight = None if forecast.weight is None else forecast.weight[rows]
-        complement = None if forecast.complement is None else forecast.complement[rows]
-        yield Forecast(forecast.codes[rows], forecast.p[rows], complement, weight)
-
-
-def _coded(labels: NDArray[Any]) -> tuple[tuple[str, ...], NDArray[np.intp]]:
-    """The names of the groups in sorted order, missing values last, and the position of every row's."""
-    if labels.dtype != object:
-        found, codes = np.unique(labels, return_inverse=True)
-        return tuple(MISSING if _is_missing(each) else str(each) for each in found), codes
-    values = labels.tolist()
-    distinct = set(values)
-    known = [each for each in distinct if not _is_missing(each)]
-    try:
-        known.sort()
-    except TypeError:  # labels of several kinds
-        known.sort(key=str)
-    position = dict.fromkeys(distinct, len(known)) | {each: k for k, each in enumerate(known)}
-    names = numbered([str(each) for each in known] + [MISSING] * (len(known) < len(distinct)))
-    return names, np.fromiter(map(position.__getitem__, values), dtype=np.intp, count=len(values))
-
-
-def _is_missing(label: Any) -> bool:
-    """None, and what differs from itself or will not tell: nan, NaT, pandas' NA."""
-    try:
-        return label is None or bool(label != label)
-    except TypeError:
-        return True
+    return (forecast.take(rows) for rows in np.split(order, np.cumsum(np.bincount(codes))[:-1]))

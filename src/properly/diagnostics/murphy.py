@@ -12,7 +12,7 @@ from scipy import special as sc
 
 from properly.diagnostics.intervals import as_frame
 from properly.inputs.forecast import Forecast, check_confidence, read_named, read_thresholds
-from properly.metrics import cost_weighted_error
+from properly.metrics.thresholds import errors_at
 from properly.numeric.probabilities import Array
 
 _THRESHOLD, _BASE = "threshold", "base rate"  # columns
@@ -131,10 +131,15 @@ def murphy(
     array([0.15, 0.25, 0.1 ])
     """
     forecasts = read_named(y, p, sample_weight, classes, (_THRESHOLD, _BASE))
+    return murphy_of(forecasts, read_thresholds(thresholds, next(iter(forecasts.values())).total))
+
+
+def murphy_of(forecasts: Mapping[str, Forecast], thresholds: Array | None = None) -> Murphy:
+    """`murphy` of checked forecasts of the same rows, at sorted thresholds."""
     first = next(iter(forecasts.values()))
-    at = read_thresholds(thresholds, first.total)
+    at = read_thresholds(None, first.total) if thresholds is None else thresholds
     negative, positive = first.class_weight / first.total
-    errors = [cost_weighted_error(each.positive, each.p, at, sample_weight=each.weight) for each in forecasts.values()]
+    errors = [errors_at(each, at) for each in forecasts.values()]
     base = np.where(at <= positive, at * negative, (1.0 - at) * positive)
     return Murphy(at, tuple(forecasts), np.array(errors), base)
 

@@ -134,12 +134,12 @@ def reliability(
 
 def reliability_of(
     forecast: Forecast,
-    n_resamples: int,
-    confidence: float,
-    random_state: int | np.random.RandomState | None,
-    max_points: int,
+    n_resamples: int = 200,
+    confidence: float = 0.9,
+    random_state: int | np.random.RandomState | None = 0,
+    max_points: int = 100_000,
 ) -> Reliability:
-    """`reliability` of checked input."""
+    """`reliability` of a checked forecast of two classes."""
     counted = point_counts(forecast, max_points)
     low, high = _consistency_band(counted, n_resamples, confidence, check_random_state(random_state))
     recalibrated = isotonic_rates(counted.positive, counted.weight)
@@ -257,17 +257,20 @@ def multiclass_reliability(
     forecast = read_forecast(y, p, sample_weight, classes)
     if forecast.binary:
         raise ValueError("p has the probabilities of two classes; reliability(y, p) shows all there is.")
-    labels = np.unique(np.asarray(y)) if classes is None else np.asarray(classes)
+    return multiclass_reliability_of(forecast, n_resamples, confidence, random_state, max_points)
+
+
+def multiclass_reliability_of(
+    forecast: Forecast,
+    n_resamples: int = 200,
+    confidence: float = 0.9,
+    random_state: int | np.random.RandomState | None = 0,
+    max_points: int = 10_000,
+) -> MulticlassReliability:
+    """`multiclass_reliability` of a checked forecast of more than two classes."""
     settings = (n_resamples, confidence, random_state, max_points)
     return MulticlassReliability(
-        tuple(labels.tolist()),
+        tuple(forecast.classes.tolist()),
         tuple(reliability_of(each, *settings) for each in forecast.against_rest()),
-        reliability_of(most_probable(forecast), *settings),
+        reliability_of(forecast.most_probable(), *settings),
     )
-
-
-def most_probable(forecast: Forecast) -> Forecast:
-    """Whether the class of the largest probability (the first of equals) is the true one, and that probability."""
-    top = forecast.p.argmax(axis=1)
-    p: Array = np.take_along_axis(forecast.p, top[:, None], axis=1)[:, 0]
-    return Forecast((top == forecast.codes).view(np.int8), p, None, forecast.weight)

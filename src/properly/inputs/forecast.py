@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Real
 from typing import Any
@@ -25,7 +25,7 @@ _BLOCK = 1 << 16  # rows looked at together: what a loss needs besides then stay
 
 @dataclass(frozen=True)
 class Forecast:
-    """Checked labels and probabilities; rows of weight 0 are gone.
+    """Checked labels and probabilities; rows of weight 0 are left out.
 
     For two classes `p` is the probability of the second, of shape (n,), and `complement` that of the first where the
     user gave both columns. For K > 2 classes `p` has shape (n, K).
@@ -35,6 +35,13 @@ class Forecast:
     p: Array
     complement: Array | None
     weight: Array | None
+    classes: NDArray[Any] = field(default_factory=lambda: np.array([False, True]))  # the labels, in order of columns
+    has_weight: NDArray[np.bool_] | None = None  # which of the rows given are here (None: all)
+
+    @classmethod
+    def of_positives(cls, positive: NDArray[np.bool_], p: Array, weight: Array | None = None) -> Forecast:
+        """A yes-or-no question, from checked arrays without weights of 0."""
+        return cls(positive.view(np.int8), p, None, weight)
 
     @property
     def binary(self) -> bool:
@@ -55,7 +62,43 @@ class Forecast:
         """The weight of the rows of every class."""
         return np.bincount(self.codes, self.weight, 2 if self.binary else self.p.shape[1]).astype(np.float64)
 
-    def at(self, rows: slice) -> Probabilities:
+    @property
+    def rates(self) -> Array:
+        """The share of every class."""
+        return self.class_weight / self.total
+
+    @property
+    def columns(self) -> Array:
+        """The probabilities as they were given, with one column or all."""
+        return self.p if self.complement is None else np.column_stack([self.complement, self.p])
+
+    @property
+    def surprises(self) -> int:
+        """How many rows belong to a class whose probability was 0."""
+        if not self.binary:
+            return int(np.count_nonzero(self.p[np.arange(len(self.codes)), self.codes] == 0.0))
+        impossible = self.p == 1.0 if self.complement is None else self.complement == 0.0
+        return int(np.count_nonzero(np.where(self.positive, self.p == 0.0, impossible)))
+
+    @property
+    def n_given(self) -> int:
+        """The number of rows that were given, those of weight 0 included."""
+        return len(self.codes) if self.has_weight is None else len(self.has_weight)
+
+    def kept(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Values of all rows that were given, without those whose weight is 0."""
+        return values if self.has_weight is None else values[self.has_weight]
+
+    def take(self, rows: NDArray[Any] | slice) -> Forecast:
+        """Some of the rows, or all in another order."""
+        complement, weight = (None if each is None else each[rows] for each in (self.complement, self.weight))
+        return Forecast(self.codes[rows], self.p[rows], complement, weight, self.classes)
+
+    def with_p(self, p: Array) -> Forecast:
+        """The same rows with other checked probabilities, of the shape of `p`."""
+        return Forecast(self.codes, p, None, self.weight, self.classes)
+
+    def probabilities(self, rows: slice) -> Probabilities:
         """p, q and their logarithms of some rows (two classes).
 
         Columns that add up to 1 complete each other's last digits; of others each has its own logarithm.
@@ -86,6 +129,16 @@ class Forecast:
         p, q = self.p, 1.0 - self.p if self.complement is None else self.complement
         return Forecast(own, *((p, self.complement) if k else (q, p)), self.weight)
 
+    def most_probable(self) -> Forecast:
+        """Whether the class of the largest probability (the first of equals) is the true one, and that probability."""
+        if self.binary:
+            q = self.of_class(0).p
+            top = self.p > q
+            return Forecast.of_positives(self.positive == top, np.where(top, self.p, q), self.weight)
+        largest = self.p.argmax(axis=1)
+        p: Array = np.take_along_axis(self.p, largest[:, None], axis=1)[:, 0]
+        return Forecast.of_positives(self.codes == largest, p, self.weight)
+
     def sample(self) -> BinarySample:
         """What isotonic regression takes (two classes)."""
         return BinarySample(self.p, self.positive, self.weight)
@@ -106,14 +159,14 @@ def read_forecast(
 ) -> Forecast:
     """Check everything, and leave out the rows of weight 0."""
     values, complement = read_probabilities(p)
-    codes = _codes(y, classes, 2 if values.ndim == 1 else values.shape[1])
+    known, codes = _codes(y, classes, 2 if values.ndim == 1 else values.shape[1])
     if len(codes) != len(values):
         raise ValueError(f"y has {len(codes)} rows, p has {len(values)}: inconsistent numbers of samples.")
     weight = read_weight(sample_weight, len(codes))
     if weight is None or weight.all():
-        return Forecast(codes, values, complement, weight)
+        return Forecast(codes, values, complement, weight, known)
     rows = weight > 0.0
-    return Forecast(codes[rows], values[rows], None if complement is None else complement[rows], weight[rows])
+    return replace(Forecast(codes, values, complement, weight, known).take(rows), has_weight=rows)
 
 
 def read_binary(

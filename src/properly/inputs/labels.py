@@ -36,8 +36,8 @@ def distinct_labels(labels: NDArray[Any]) -> NDArray[Any]:
     return np.unique(labels)
 
 
-def _codes(y: ArrayLike, classes: ArrayLike | None, n_classes: int) -> NDArray[Any]:
-    """The position of every label among the classes: those given, or those found in sorted order."""
+def _codes(y: ArrayLike, classes: ArrayLike | None, n_classes: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The classes, those given or those found in sorted order, and the position of every label among them."""
     if y is None:
         raise ValueError("y is None; the labels are needed.")
     labels = column_or_1d(y)
@@ -46,9 +46,9 @@ def _codes(y: ArrayLike, classes: ArrayLike | None, n_classes: int) -> NDArray[A
     found = _found_classes(labels)
     known = _completed(found, n_classes) if classes is None else _given(classes, found, n_classes)
     if n_classes == 2:
-        return np.asarray(labels == known[1]).view(np.int8)
+        return known, np.asarray(labels == known[1]).view(np.int8)
     order = np.argsort(known)
-    return order[np.searchsorted(known, labels, sorter=order)]
+    return known, order[np.searchsorted(known, labels, sorter=order)]
 
 
 def _found_classes(labels: NDArray[Any]) -> NDArray[Any]:

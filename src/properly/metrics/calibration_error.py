@@ -157,19 +157,7 @@ def confidence_calibration_error(
     0.1666...
     """
     measure = _Measure.of(n_bins, strategy, norm, debiased)
-    return measure(_of_confidence(read_forecast(y, p, sample_weight, classes)))
-
-
-def _of_confidence(forecast: Forecast) -> Forecast:
-    """Was the most probable class right?, with its probability."""
-    if forecast.binary:
-        q = forecast.of_class(0).p
-        top = forecast.p > q
-        largest = np.where(top, forecast.p, q)
-    else:
-        top = forecast.p.argmax(axis=1)
-        largest = forecast.p.max(axis=1)
-    return Forecast((forecast.codes == top).view(np.int8), largest, None, forecast.weight)
+    return measure(read_forecast(y, p, sample_weight, classes).most_probable())
 
 
 class _Measure(NamedTuple):

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from properly.inputs.forecast import read_binary, read_probabilities
+from properly.inputs.forecast import Forecast, read_binary, read_probabilities
 from properly.metrics.counts import Cuts, cuts_of
 from properly.numeric.probabilities import Array, as_float
 
@@ -71,6 +71,11 @@ def cost_threshold(costs: ArrayLike) -> float:
     >>> cost_threshold((1, 20)), cost_threshold([[0, 5], [95, -5]])
     (0.0476..., 0.0476...)
     """
+    return threshold_of(binary_costs(costs))
+
+
+def binary_costs(costs: ArrayLike) -> Array:
+    """The matrix (2, 2) of costs that agree with each other: no error costs less than the right decision."""
     matrix = cost_matrix(costs)
     if matrix.shape != (2, 2):
         raise ValueError(f"a threshold needs the costs of two classes, a pair or a 2 x 2 matrix; got {matrix.shape}.")
@@ -80,6 +85,12 @@ def cost_threshold(costs: ArrayLike) -> float:
             "costs contradict themselves: an error must not cost less than the right decision, and one of the two "
             f"errors must cost more; got cost[true, decision] = {matrix.tolist()}."
         )
+    return matrix
+
+
+def threshold_of(matrix: Array) -> float:
+    """`cost_threshold` of checked costs."""
+    false_positive, false_negative = _costs_of_errors(matrix)
     return float(false_positive / (false_positive + false_negative))
 
 
@@ -257,9 +268,13 @@ def best_threshold(
     >>> choice.threshold, choice.expected_cost, choice.false_positives
     (0.25, 0.2, 1.0)
     """
-    theory = cost_threshold(costs)
-    matrix = cost_matrix(costs)
-    forecast = read_binary(y, p, sample_weight, classes)
+    matrix = binary_costs(costs)
+    return best_threshold_of(read_binary(y, p, sample_weight, classes), matrix)
+
+
+def best_threshold_of(forecast: Forecast, matrix: Array) -> ThresholdChoice:
+    """`best_threshold` of a checked forecast and of costs from `binary_costs`."""
+    theory = threshold_of(matrix)
     cuts = cuts_of(forecast)
     # Cut i calls the forecasts from the i-th on positive; the last cut calls none so.
     missed, false = cuts.missed, cuts.false

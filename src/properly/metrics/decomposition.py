@@ -64,8 +64,12 @@ def score_decomposition(
     >>> [round(part, 4) for part in parts]
     [0.083, 0.033, 0.07, 0.12]
     """
-    kind = get_loss(loss)
-    parts = [_of_binary(forecast, kind) for forecast in read_forecast(y, p, sample_weight, classes).against_rest()]
+    return decomposition_of(read_forecast(y, p, sample_weight, classes), get_loss(loss))
+
+
+def decomposition_of(forecast: Forecast, loss: Loss) -> Decomposition:
+    """`score_decomposition` of a checked forecast."""
+    parts = [_of_binary(each, loss) for each in forecast.against_rest()]
     return Decomposition(*(float(sum(part)) for part in zip(*parts, strict=True)))
 
 

@@ -60,7 +60,11 @@ def sign_test(losses_a: ArrayLike, losses_b: ArrayLike, *, sample_weight: ArrayL
     >>> sign_test([0.1, 0.2, 0.3, 0.4, 0.5, 0.1], [0.2, 0.3, 0.4, 0.5, 0.6, 0.1])
     SignTest(wins_a=5.0, wins_b=0.0, ties=1.0, p_value=0.0625)
     """
-    a, b, weight = _losses(losses_a, losses_b, sample_weight)
+    return sign_test_of(*_losses(losses_a, losses_b, sample_weight))
+
+
+def sign_test_of(a: Array, b: Array, weight: Array | None = None) -> SignTest:
+    """`sign_test` of checked losses; no weight is 0."""
     tally = np.bincount(1 + (a > b).astype(np.int8) - (a < b), weight, 3)
     wins_a, ties, wins_b = (float(x) for x in tally)
     fewer, more = min(wins_a, wins_b), max(wins_a, wins_b)
@@ -112,11 +116,22 @@ def paired_bootstrap(
             f"the losses of {count} rows are infinite for one of the two: the means have no finite difference; compare "
             'by a bounded loss such as "squared", or by sign_test.'
         )
+    return bootstrap_of(difference, weight, n_resamples, level, random_state)
+
+
+def bootstrap_of(
+    difference: Array,
+    weight: Array | None = None,
+    n_resamples: int = 2000,
+    confidence: float = 0.95,
+    random_state: int | np.random.RandomState | None = None,
+) -> PairedDifference:
+    """`paired_bootstrap` of the finite differences of checked losses, row by row; no weight is 0."""
     generator = check_random_state(random_state)
     sums, masses = _units(difference, weight, generator)
     centre = float(sums.sum() / masses.sum())
     resampled = np.concatenate(list(_resampled_means(sums, masses, n_resamples, generator)))
-    low, high = np.quantile(resampled, [0.5 - 0.5 * level, 0.5 + 0.5 * level])
+    low, high = np.quantile(resampled, [0.5 - 0.5 * confidence, 0.5 + 0.5 * confidence])
     beyond = int(min(np.count_nonzero(resampled <= 0.0), np.count_nonzero(resampled >= 0.0)))
     p_value = min(1.0, 2.0 * (1 + beyond) / (1 + len(resampled)))
     return PairedDifference(centre, float(low), float(high), p_value, float(resampled.std()))

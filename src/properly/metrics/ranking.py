@@ -64,8 +64,13 @@ def auc(
     >>> round(result.area, 4), round(result.standard_error, 4)
     (0.8889, 0.1571)
     """
+    level = checked_confidence(confidence)
+    return auc_of(read_binary(y, p, sample_weight, classes), level)
+
+
+def auc_of(forecast: Forecast, confidence: float = 0.95) -> AreaUnderCurve:
+    """`auc` of a checked forecast of two classes."""
     z = _normal_quantile(confidence)
-    forecast = read_binary(y, p, sample_weight, classes)
     n_negative, n_positive = _checked_classes(forecast)
     cuts = cuts_of(forecast)
     above, below = _placements(cuts)
@@ -106,7 +111,7 @@ def auc_difference(
     >>> round(result.difference, 3), round(result.p_value, 3)
     (0.167, 0.724)
     """
-    z = _normal_quantile(confidence)
+    z = _normal_quantile(checked_confidence(confidence))
     first, second = (read_binary(y, p, sample_weight, classes) for p in (p_a, p_b))
     counts = _checked_classes(first)
     apart = _row_placements(first) - _row_placements(second)
@@ -174,7 +179,7 @@ def _standard_error(positives: _Scatter, negatives: _Scatter) -> float:
 
 
 def _normal_quantile(confidence: float) -> float:
-    return float(sc.ndtri(0.5 + 0.5 * checked_confidence(confidence)))
+    return float(sc.ndtri(0.5 + 0.5 * confidence))
 
 
 def _by_newcombe(area: float, n_positive: float, n_negative: float, z: float) -> AreaUnderCurve:

@@ -178,7 +178,7 @@ def losses_of(forecast: Forecast, loss: Loss) -> Array:
 def _block_losses(forecast: Forecast, loss: Loss, rows: slice) -> Array:
     with np.errstate(all="ignore"):
         if forecast.binary:
-            at0, at1 = loss._losses(forecast.at(rows))
+            at0, at1 = loss._losses(forecast.probabilities(rows))
             return np.where(forecast.positive[rows], at1, at0)
         p, codes = forecast.p[rows], forecast.codes[rows]
         if isinstance(loss, LogLoss):

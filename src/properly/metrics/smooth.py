@@ -43,7 +43,12 @@ def smooth_calibration_error(
     >>> smooth_calibration_error([0, 1, 0, 1], [0.3, 0.3, 0.7, 0.7])
     0.1585...
     """
-    waves = _cosines(_residuals(read_binary(y, p, sample_weight, classes)))
+    return smooth_error_of(read_binary(y, p, sample_weight, classes))
+
+
+def smooth_error_of(forecast: Forecast) -> float:
+    """`smooth_calibration_error` of a checked forecast of two classes."""
+    waves = _cosines(_residuals(forecast))
 
     def excess(bandwidth: float) -> float:
         return _error(waves, bandwidth) - bandwidth

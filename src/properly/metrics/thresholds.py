@@ -68,7 +68,7 @@ def cost_weighted_error(
     array([0.0625, 0.25  , 0.0625])
     """
     forecast = read_binary(y, p, sample_weight, classes)
-    errors = _errors(forecast, _thresholds(threshold))
+    errors = errors_at(forecast, _thresholds(threshold))
     return float(errors) if errors.ndim == 0 else errors
 
 
@@ -113,7 +113,7 @@ def murphy_curve(
     forecast = read_binary(y, p, sample_weight, classes)
     if thresholds is not None:
         at = _thresholds(thresholds)
-        return MurphyCurve(at, _errors(forecast, at))
+        return MurphyCurve(at, errors_at(forecast, at))
     cuts = cuts_of(forecast)
     corners = np.concatenate([[0.0], np.repeat(cuts.values, 2), [1.0]])
     missed, false = np.repeat(cuts.missed, 2), np.repeat(cuts.false, 2)
@@ -151,8 +151,17 @@ def net_benefit(
     """
     forecast = read_binary(y, p, sample_weight, classes)
     at = _thresholds(thresholds)
-    if at.size and at.max() >= 1.0:
+    check_below_one(at)
+    return net_benefit_of(forecast, at)
+
+
+def check_below_one(thresholds: Array) -> None:
+    if thresholds.size and thresholds.max() >= 1.0:
         raise ValueError("thresholds of net benefit must be below 1, where a false positive would weigh infinitely.")
+
+
+def net_benefit_of(forecast: Forecast, at: Array) -> NetBenefitCurve:
+    """`net_benefit` of a checked forecast, at thresholds below 1."""
     negative, positive = forecast.class_weight / forecast.total
     alarms, odds = _alarms(forecast, at), at / (1.0 - at)
     return NetBenefitCurve(at, alarms.hit - alarms.false * odds, positive - negative * odds)
@@ -166,7 +175,8 @@ def _thresholds(thresholds: ArrayLike) -> Array:
     return at
 
 
-def _errors(forecast: Forecast, at: Array) -> Array:
+def errors_at(forecast: Forecast, at: Array) -> Array:
+    """`cost_weighted_error` of a checked forecast."""
     alarms = _alarms(forecast, at)
     return np.asarray((1.0 - at) * alarms.missed + at * alarms.false)
 
