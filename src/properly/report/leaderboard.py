@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from properly.audit.words import decimals, number
+from properly.audit.formatting import decimals, number
 from properly.comparison import Comparison
 from properly.numeric.probabilities import Array
 from properly.report.html import Markup, element, section, table

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from properly.audit.results import Audit, Mending, Score
-from properly.audit.words import aligned, answer, count, interval, number, percent, verdict
+from properly.audit.results import Audit, Recalibration, Score
+from properly.audit.answers import answer, verdict
+from properly.audit.formatting import aligned, count, interval, number, percent
 from properly.diagnostics import Reliability
 from properly.report.figures import picture
 from properly.report.html import Markup, element, markup, section, table
@@ -72,11 +73,11 @@ def scores_section(audit: Audit) -> Markup:
 def reliability_section(audit: Audit) -> Markup:
     """What was said against what happened."""
     pictures, note, kind = [], None, "figures"
-    if audit.panels is not None:
+    if audit.multiclass_reliability is not None:
         kind = "figures small"
-        panels = audit.panels.by_class
+        panels = audit.multiclass_reliability.by_class
         common = sorted(range(len(panels)), key=lambda k: -audit.rates[k])[:_MOST_CLASSES]
-        pictures.append(_reliability_picture(audit.panels.top, "probability", "top", "The most probable class."))
+        pictures.append(_reliability_picture(audit.multiclass_reliability.top, "probability", "top", "The most probable class."))
         for k in sorted(common):
             caption = f"Class {audit.classes[k]}."
             pictures.append(_reliability_picture(panels[k], "probability", f"class-{k}", caption))
@@ -111,7 +112,7 @@ def _reliability_picture(found: Reliability, scale: str, name: str, caption: str
 def recalibration_section(audit: Audit) -> Markup:
     """What calibration changed."""
     heading, id = "What calibration changes", "recalibration"
-    if audit.mending is None:
+    if audit.recalibration is None:
         note = element("p", "A class has fewer than two rows: a calibrator cannot be both fitted and tested.")
         return section(heading, note, id=id)
     head = ("mean per row", "before", "after", "gain", "95 % interval")
@@ -130,7 +131,7 @@ def recalibration_section(audit: Audit) -> Markup:
         pictures.append(_murphy_picture(audit))
     return section(
         heading,
-        element("p", _how(audit, audit.mending)),
+        element("p", _how(audit, audit.recalibration)),
         table(head, rows, "Scores before and after; the smaller, the better"),
         *([element("div", *pictures, class_="figures")] if pictures else []),
         id=id,

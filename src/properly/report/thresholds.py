@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from properly.audit.results import Audit
 from properly.audit.thresholds import Decision
-from properly.audit.words import number
+from properly.audit.formatting import number
 from properly.report.html import Markup, data_script, element, section, table
 
 
 def threshold_section(audit: Audit) -> Markup | None:
     """What each threshold does and costs; for two classes."""
-    if audit.cuts is None:
+    if audit.thresholds is None:
         return None
     decision = audit.decision
     costs = (1.0, 1.0) if decision is None else (decision.false_positive, decision.false_negative)
@@ -25,7 +25,7 @@ def threshold_section(audit: Audit) -> Markup | None:
         parts.append(_choices(decision))
     parts.append(_slider(audit, costs))
     parts.append(element("p", "The slider needs JavaScript.", class_="note", id="without-script"))
-    parts.append(data_script(audit.cuts.as_json(), "cuts"))
+    parts.append(data_script(audit.thresholds.as_json(), "cuts"))
     return section("Thresholds and costs", *parts, id="thresholds")
 
 
