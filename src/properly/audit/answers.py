@@ -42,7 +42,9 @@ def _are_they_right(audit: Audit) -> str:
     reasons = faults(audit)
     if found == "nearly right":
         return f"The probabilities are nearly right, only slightly {_joined(reasons or ['wrong at some levels'])}."
-    return f"The probabilities are not right: they are {_joined(reasons or ['right on average, but not at every level'])}."
+    return (
+        f"The probabilities are not right: they are {_joined(reasons or ['right on average, but not at every level'])}."
+    )
 
 
 def faults(audit: Audit) -> list[str]:
