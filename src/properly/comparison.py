@@ -20,7 +20,7 @@ from properly.inputs.forecast import read_forecast
 from properly.inputs.optional import require
 from properly.inputs.weights import checked_weight
 from properly.losses import Loss, get_loss
-from properly.metrics import paired_bootstrap, sign_test
+from properly.metrics.paired import bootstrap_of, sign_test_of
 from properly.metrics.scores import losses_of
 from properly.numeric.probabilities import Array
 
@@ -145,9 +145,9 @@ def _standard_error(losses: Array, mean: float, weight: Array) -> float:
 def _difference(losses: Array, best: Array, weight: Array, random_state: int) -> tuple[float, float, float]:
     """The interval of the mean difference to the best, and the p-value of its being 0."""
     if np.isfinite(losses).all() and np.isfinite(best).all():
-        found = paired_bootstrap(losses, best, sample_weight=weight, random_state=random_state)
-        return float(found.low), float(found.high), float(found.p_value)
-    return 0.0, np.inf, float(sign_test(losses, best).p_value)
+        found = bootstrap_of(losses - best, weight, random_state=random_state)
+        return found.low, found.high, found.p_value
+    return 0.0, np.inf, sign_test_of(losses, best).p_value
 
 
 def _holm(p_values: Array) -> NDArray[np.bool_]:
@@ -228,13 +228,9 @@ def compare(
     probabilities: dict[str, Array] = {}
     seconds: dict[str, float] = {}
     for place, (name, estimator) in enumerate(candidates.items()):
-
-        def told(done: float, place: int = place, name: str = name) -> None:
-            tell((place + done) / len(candidates), name)
-
         start = time.perf_counter()
         try:
-            probabilities[name] = _held_out(estimator, X, rows, told)
+            probabilities[name] = _held_out(estimator, X, rows, _part(tell, name, place, len(candidates)))
         except Exception as error:
             others = len(probabilities) or place + 1 < len(candidates)
             if skip_failing and others:
@@ -253,6 +249,11 @@ def compare(
         if not uncalibrated:
             del probabilities[name]
     return _ranked(probabilities, seconds, rows, kind, random_state)
+
+
+def _part(tell: Progress, name: str, place: int, n_candidates: int) -> Callable[[float], None]:
+    """What tells how far one candidate is, as a share of the work on all."""
+    return lambda done: tell((place + done) / n_candidates, name)
 
 
 class _Rows(NamedTuple):
@@ -277,13 +278,11 @@ def _folded(y: ArrayLike, cv: int, sample_weight: ArrayLike | None, random_state
 
 def _held_out(estimator: Any, X: Any, rows: _Rows, tell: Callable[[float], None]) -> Array:
     """Probabilities of shape (n, K), those of every fold from a model fitted to the others."""
-    shares = iter(np.linspace(0.0, 1.0, int(rows.folds.max()) + 2))
 
     def fit_predict(train: Mask, test: Mask) -> Array:
-        tell(float(next(shares)))
         fit, predict = np.flatnonzero(train), np.flatnonzero(test)
         weights = {} if rows.weight is None else {"sample_weight": rows.weight[fit]}
         fitted = clone(estimator).fit(_safe_indexing(X, fit), rows.labels[fit], **weights)
         return np.asarray(fitted.predict_proba(_safe_indexing(X, predict)))
 
-    return cross_fitted(rows.folds, fit_predict)
+    return cross_fitted(rows.folds, fit_predict, tell)

@@ -70,15 +70,21 @@ def stratified_folds(
     return folds
 
 
-def cross_fitted(folds: NDArray[Any], fit_predict: Callable[[Mask, Mask], Array]) -> Array:
+def cross_fitted(
+    folds: NDArray[Any], fit_predict: Callable[[Mask, Mask], Array], tell: Callable[[float], None] | None = None
+) -> Array:
     """Held-out predictions of all rows, from `fit_predict(train, test)`: fit to the one, predict the other.
+
+    `tell` is called before every fold with the share of the work that is done.
 
     >>> values = np.array([1.0, 2.0, 6.0])
     >>> cross_fitted(np.array([0, 1, 1]), lambda train, test: np.full(test.sum(), values[train].mean()))
     array([4., 1., 1.])
     """
-    result = np.empty(0)
-    for fold in range(int(folds.max()) + 1):
+    result, n_folds = np.empty(0), int(folds.max()) + 1
+    for fold in range(n_folds):
+        if tell is not None:
+            tell(fold / n_folds)
         test = folds == fold
         held_out = fit_predict(~test, test)
         if not fold:
@@ -100,7 +106,7 @@ def cross_calibrated(
 
     def fit_predict(train: Mask, test: Mask) -> Array:
         calibrator = calibrator_of(method).set_params(input=input)
-        calibrator.fit(scores[train], codes[train], None if weight is None else weight[train])
-        return np.asarray(calibrator.predict_proba(scores[test]))
+        fitted = calibrator.fit(scores[train], codes[train], None if weight is None else weight[train])
+        return fitted.predict_proba(scores[test])
 
     return cross_fitted(folds, fit_predict)

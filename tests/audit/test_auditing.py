@@ -99,7 +99,7 @@ def test_recalibrated_probabilities_may_be_given(forecasts):
     y, p = forecasts(2_000, 0.5)
     truth = sc.expit(0.5 * sc.logit(p))
     result = audit(y, p, calibrated=truth)
-    assert result.recalibration.n_folds is None
+    assert (result.n_folds, result.n_recalibrated) == (None, 2_000)
     assert result.scores["log loss"].after == pytest.approx(peers.log_loss(y, truth), rel=1e-9)
     weight = np.arange(2_000) % 2
     assert audit(y, p, calibrated=truth, sample_weight=weight).scores["log loss"].after == pytest.approx(
@@ -149,7 +149,7 @@ def test_one_row_of_a_class_is_too_few_to_tell():
     y = np.zeros(30, dtype=int)
     y[4] = 1
     result = audit(y, np.linspace(0.01, 0.2, 30), costs=(1, 3))
-    assert result.recalibration is None
+    assert result.n_recalibrated == 0
     assert verdict(result) == "unclear"
     assert "too little data" in answer(result)[0]
     assert "cannot be measured" in answer(result)[1]

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from properly.audit.recalibration import Bins, Line, Recalibrated, recalibrate
-from properly.audit.results import MOST_GROUPS, SCORES, Audit, Recalibration, Score
+from properly.audit.results import MOST_GROUPS, SCORES, Audit, Score
 from properly.audit.thresholds import Decision, ThresholdTable
 from properly.diagnostics.groups import GroupCalibration, groups_of
 from properly.diagnostics.murphy import murphy_of
-from properly.diagnostics.reliability import Reliability, multiclass_reliability_of, reliability_of
+from properly.diagnostics.reliability import multiclass_reliability_of, reliability_of
 from properly.inputs.forecast import Forecast, read_forecast, read_probabilities
 from properly.inputs.groups import read_groups
 from properly.losses import LogLoss
@@ -150,9 +151,8 @@ def audit_of(
         scores={name: Score.of(name, forecast, recalibrated, random_state) for name in SCORES},
         line=line,
         smooth_error=smooth_error_of(question),
-        recalibration=None
-        if recalibrated is None
-        else Recalibration(len(recalibrated.after.codes), recalibrated.n_folds),
+        n_recalibrated=0 if recalibrated is None else len(recalibrated.after.codes),
+        n_folds=None if recalibrated is None else recalibrated.n_folds,
         groups=None if groups is None else _by_group(forecast, groups),
     )
     if not forecast.binary:
@@ -164,10 +164,7 @@ def _with_binary_parts(
     found: Audit, forecast: Forecast, after: Forecast | None, costs: Array | None, random_state: int
 ) -> Audit:
     """The audit with what there is for two classes only; the rows are sorted by p."""
-
-    def drawn(each: Forecast) -> Reliability:
-        return reliability_of(each, random_state=random_state, max_points=_MOST_POINTS)
-
+    drawn = partial(reliability_of, random_state=random_state, max_points=_MOST_POINTS)
     decision = None if costs is None else Decision.of(forecast, after, costs, random_state)
     wanted = [] if decision is None else [decision.choice.theoretical_threshold, decision.choice.threshold]
     return replace(
@@ -191,7 +188,7 @@ def _by_group(forecast: Forecast, groups: Groups) -> GroupCalibration:
     """Every group by itself, with intervals so wide that one audit in twenty flags any group at all by chance."""
     used = np.flatnonzero(np.bincount(groups.codes, minlength=len(groups.names)))
     codes = groups.codes if len(used) == len(groups.names) else np.searchsorted(used, groups.codes)
-    names = tuple(groups.names[k] for k in used)
+    names = tuple(groups.names[int(k)] for k in used)
     return groups_of(forecast, names, codes, LogLoss(), 1.0 - _FALSE_FLAGS / len(groups.names))
 
 

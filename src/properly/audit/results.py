@@ -72,14 +72,6 @@ def _parts(forecast: Forecast, loss: Loss, unit: float) -> Decomposition:
 
 
 @dataclass(frozen=True)
-class Recalibration:
-    """How many rows were recalibrated, in how many folds (None: the user gave the recalibrated probabilities)."""
-
-    n_rows: int
-    n_folds: int | None
-
-
-@dataclass(frozen=True)
 class Audit:
     """What `audit` returns; `properly.report.audit_page` shows it.
 
@@ -102,8 +94,10 @@ class Audit:
         The straight line through the log-odds.
     smooth_error : float
         Smooth calibration error (of the most probable class, for several classes).
-    recalibration : Recalibration or None
-        How the probabilities were recalibrated; None if a class has fewer than two rows.
+    n_recalibrated : int
+        How many rows were recalibrated: all, or some drawn at random; 0 if a class has fewer than two rows.
+    n_folds : int or None
+        The number of folds of cross-fitting; None if the recalibrated probabilities were given.
     auc : AreaUnderCurve or None
         Area under the ROC curve with interval, for two classes.
     reliability, reliability_after, multiclass_reliability, murphy, groups : results of `properly.diagnostics`, or None
@@ -124,7 +118,8 @@ class Audit:
     scores: dict[str, Score]
     line: Line | None
     smooth_error: float
-    recalibration: Recalibration | None
+    n_recalibrated: int
+    n_folds: int | None
     auc: AreaUnderCurve | None = None
     reliability: Reliability | None = None
     reliability_after: Reliability | None = None

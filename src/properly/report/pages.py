@@ -23,8 +23,8 @@ from properly.report.sections import (
     recalibration_section,
     reliability_section,
     scores_section,
+    threshold_section,
 )
-from properly.report.thresholds import threshold_section
 
 # All sections in the order of the page; one that does not apply to what was found returns None.
 SECTIONS: dict[str, Callable[[Findings], Markup | None]] = {

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from string import Template
 
 import numpy as np
 
 from properly.audit.answers import answer, verdict
 from properly.audit.formatting import aligned, count, interval, number, percent
 from properly.audit.results import MOST_GROUPS_ON_PAGE, Audit
+from properly.audit.thresholds import Decision
 from properly.comparison import Comparison
 from properly.diagnostics import Reliability
 from properly.report.figures import picture
-from properly.report.html import Markup, element, markup, section, table
+from properly.report.html import Markup, asset, data_script, element, markup, section, table
 
 _MOST_CLASSES = 12
 _STYLES = {"right": "answer right", "nearly right": "answer right", "wrong": "answer wrong", "unclear": "answer"}
@@ -85,25 +87,25 @@ def scores_section(findings: Findings) -> Markup:
 
 def reliability_section(findings: Findings) -> Markup:
     """Predicted probabilities against observed shares."""
-    audit, pictures, notes, kind = findings.audit, [], [], "figures"
-    if audit.multiclass_reliability is not None:
-        kind, classes = "figures small", audit.multiclass_reliability.by_class
-        common = sorted(range(len(classes)), key=lambda k: -audit.rates[k])[:_MOST_CLASSES]
-        top = audit.multiclass_reliability.top
-        pictures.append(_reliability_picture(top, "probability", "top", "The most probable class."))
-        for k in sorted(common):
-            pictures.append(_reliability_picture(classes[k], "probability", f"class-{k}", f"Class {audit.classes[k]}."))
-        if len(common) < len(classes):
-            shown = f"The {len(common)} most frequent of {len(classes)} classes are shown."
-            notes.append(element("p", shown, class_="note"))
-    elif audit.reliability is not None:
+    audit, several, notes = findings.audit, findings.audit.multiclass_reliability, []
+    pictures = []
+    if audit.reliability is not None:
         for scale in ["probability", "log-odds"] if audit.is_rare else ["probability"]:
             pictures.append(_reliability_picture(audit.reliability, scale, scale, f"On the {scale} scale."))
+    if several is not None:
+        pictures.append(_reliability_picture(several.top, "probability", "top", "The most probable class."))
+        common = sorted(range(len(audit.classes)), key=lambda k: -audit.rates[k])[:_MOST_CLASSES]
+        for k in sorted(common):
+            caption = f"Class {audit.classes[k]}."
+            pictures.append(_reliability_picture(several.by_class[k], "probability", f"class-{k}", caption))
+        if len(common) < len(audit.classes):
+            note = f"The {len(common)} most frequent of {len(audit.classes)} classes are shown."
+            notes.append(element("p", note, class_="note"))
     explanation = (
         "The predicted probability (horizontal) against the share that was observed (vertical). The points of "
         "calibrated probabilities differ from the diagonal by chance only: each lies within the band 90 % of the time."
     )
-    drawn = element("div", *pictures, class_=kind)
+    drawn = element("div", *pictures, class_="figures" if several is None else "figures small")
     return section("Reliability", element("p", explanation), drawn, *notes, id="reliability")
 
 
@@ -117,7 +119,7 @@ def recalibration_section(findings: Findings) -> Markup:
     """What recalibration changed."""
     audit = findings.audit
     heading, id = "What recalibration changes", "recalibration"
-    if audit.recalibration is None:
+    if not audit.n_recalibrated:
         note = element("p", "A class has fewer than two rows: a calibrator cannot be both fitted and tested.")
         return section(heading, note, id=id)
     rows: list[tuple[str, ...]] = []
@@ -131,36 +133,70 @@ def recalibration_section(findings: Findings) -> Markup:
         name = f"cost per row at the threshold {number(decision.choice.theoretical_threshold)}"
         change = aligned(decision.saving.difference, decision.saving), interval(decision.saving)
         rows.append((name, number(decision.before), number(decision.after), *change))
-    pictures = []
-    scale = "log-odds" if audit.is_rare else "probability"
-    if audit.reliability_after is not None:
+    figures = []
+    if audit.reliability_after is not None and audit.murphy is not None:
+        scale = "log-odds" if audit.is_rare else "probability"
         caption = f"Reliability after recalibration, on the {scale} scale."
-        pictures.append(_reliability_picture(audit.reliability_after, scale, "after", caption))
-    if audit.murphy is not None:
+        after = _reliability_picture(audit.reliability_after, scale, "after", caption)
         caption = (
             "Murphy diagram: the mean cost of deciding by the probabilities, for every ratio of the costs of the two "
             "errors. If one curve lies below another everywhere, it is better whatever the costs are."
         )
         description = "Murphy diagram: the cost of decisions at every threshold, before and after recalibration."
-        pictures.append(picture(audit.murphy.plot(scale=scale), "murphy", description, caption))
+        murphy = picture(audit.murphy.plot(scale=scale), "murphy", description, caption)
+        figures.append(element("div", after, murphy, class_="figures"))
     head = ("score", "before", "after", "gain", "95 % interval")
     return section(
         heading,
-        element("p", _how(audit, audit.recalibration.n_folds, audit.recalibration.n_rows)),
+        element("p", _how(audit)),
         table(head, rows, "Scores before and after; the smaller, the better"),
-        *([element("div", *pictures, class_="figures")] if pictures else []),
+        *figures,
         id=id,
     )
 
 
-def _how(audit: Audit, n_folds: int | None, n_rows: int) -> str:
-    if n_folds is None:
+def _how(audit: Audit) -> str:
+    if audit.n_folds is None:
         return "The probabilities are compared with the recalibrated ones that were given with them."
-    rows = "the rows" if n_rows == audit.n_rows else f"{n_rows:,} rows, drawn at random,"
+    rows = "the rows" if audit.n_recalibrated == audit.n_rows else f"{audit.n_recalibrated:,} rows, drawn at random,"
     return (
-        f"Cross-fitting: {rows} were split into {n_folds} folds, and the probabilities of each fold were recalibrated "
-        "by a calibrator that was fitted to the other folds."
+        f"Cross-fitting: {rows} were split into {audit.n_folds} folds, and the probabilities of each fold were "
+        "recalibrated by a calibrator that was fitted to the other folds."
     )
+
+
+def threshold_section(findings: Findings) -> Markup | None:
+    """What each threshold does and costs, for two classes; a slider shows the table of thresholds."""
+    audit, decision = findings.audit, findings.audit.decision
+    if audit.thresholds is None:
+        return None
+    explanation = (
+        f"A row is called {audit.classes[1]} if its probability is at least the threshold. If the probabilities are "
+        "right, the cheapest threshold is the cost of a false positive divided by the sum of both costs."
+    )
+    costs = (1.0, 1.0) if decision is None else (decision.false_positive, decision.false_negative)
+    slider = Template(asset("thresholds.html")).substitute(
+        positive=markup(audit.classes[1]), false_positive=f"{costs[0]:.15g}", false_negative=f"{costs[1]:.15g}"
+    )
+    return section(
+        "Thresholds and costs",
+        element("p", explanation),
+        *([] if decision is None else [_choices(decision)]),
+        Markup(slider),
+        data_script(audit.thresholds.as_json(), "threshold-table"),
+        id="thresholds",
+    )
+
+
+def _choices(decision: Decision) -> Markup:
+    choice = decision.choice
+    chosen = {
+        "for these costs, if the probabilities are right": (choice.theoretical_threshold, choice.expected_cost_there),
+        "cheapest on these rows": (choice.threshold, choice.expected_cost),
+    }
+    rows = [(name, number(threshold), number(1000.0 * cost)) for name, (threshold, cost) in chosen.items()]
+    caption = f"A false positive costs {decision.false_positive:,g}, a false negative {decision.false_negative:,g}"
+    return table(("threshold", "p at least", "cost per 1,000 rows"), rows, caption)
 
 
 def groups_section(findings: Findings) -> Markup | None:
