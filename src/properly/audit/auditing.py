@@ -92,11 +92,7 @@ def audit(
     True
     """
     forecast = read_forecast(y, p, sample_weight, classes)
-    groups, after = None, None
-    if group is not None:
-        groups = Groups(*read_groups(group, forecast))
-        if group_names is not None:
-            groups = Groups(group_names, np.array([int(position) for position in groups.names])[groups.codes])
+    after = None
     if calibrated is not None:
         after = read_probabilities(calibrated, "calibrated")[0]
         after = forecast.kept(after) if len(after) == forecast.n_given else after
@@ -104,12 +100,17 @@ def audit(
             raise ValueError(f"calibrated must have the rows and classes of p, {forecast.p.shape}, got {after.shape}.")
     return audit_of(
         forecast,
-        groups=groups,
+        groups=None if group is None else _groups(group, group_names, forecast),
         costs=None if costs is None else binary_costs(costs),
         calibrated=after,
         class_names=class_names,
         random_state=random_state,
     )
+
+
+def _groups(group: ArrayLike, names: Sequence[str] | None, forecast: Forecast) -> Groups:
+    found, codes = read_groups(group, forecast)
+    return Groups(found, codes) if names is None else Groups(names, np.array([int(each) for each in found])[codes])
 
 
 def audit_of(
@@ -130,6 +131,8 @@ def audit_of(
         groups = None if groups is None else Groups(groups.names, groups.codes[order])
         calibrated = None if calibrated is None else calibrated[order]
         del order
+    by_group = None if groups is None else _by_group(forecast, groups)
+    del groups  # arrays of many rows are held no longer than they are needed
     question = forecast if forecast.binary else forecast.most_probable()
     bins = Bins.of(question)
     line = Line.of(bins)
@@ -153,7 +156,7 @@ def audit_of(
         smooth_error=smooth_error_of(question),
         n_recalibrated=0 if recalibrated is None else len(recalibrated.after.codes),
         n_folds=None if recalibrated is None else recalibrated.n_folds,
-        groups=None if groups is None else _by_group(forecast, groups),
+        groups=by_group,
     )
     if not forecast.binary:
         return replace(found, multiclass_reliability=multiclass_reliability_of(forecast, random_state=random_state))

@@ -14,7 +14,7 @@ from properly.losses import LogLoss, Loss, SquaredLoss
 from properly.metrics import AreaUnderCurve, Decomposition, PairedDifference
 from properly.metrics.decomposition import decomposition_of
 from properly.metrics.paired import bootstrap_of
-from properly.metrics.scores import losses_of
+from properly.metrics.scores import losses_of, score_of
 from properly.numeric.probabilities import Array
 
 RARE = 0.1  # a share of a class below which pictures come on the log-odds scale as well
@@ -45,17 +45,17 @@ class Score:
     def of(cls, name: str, forecast: Forecast, recalibrated: Recalibrated | None, random_state: int) -> Score:
         """One of `SCORES`, before and after."""
         loss, unit = SCORES[name]
-        losses = losses_of(forecast, loss)
-        before, parts = unit * forecast.mean(losses), _parts(forecast, loss, unit)
+        parts = _parts(forecast, loss, unit)
         if recalibrated is None:
-            return cls(name, before, None, parts, None, None)
+            return cls(name, unit * score_of(forecast, loss), None, parts, None, None)
         same, after = recalibrated.before, recalibrated.after
-        losses_after = losses_of(after, loss)
-        score, gain = unit * after.mean(losses_after), None
+        parts_after = _parts(after, loss, unit)
+        losses, losses_after = losses_of(forecast, loss), losses_of(after, loss)
+        before, score, gain = unit * forecast.mean(losses), unit * after.mean(losses_after), None
         if np.isfinite(before) and np.isfinite(score):
             losses = losses if same is forecast else losses_of(same, loss)
             gain = bootstrap_of(unit * (losses - losses_after), same.weight, random_state=random_state)
-        return cls(name, before, score, parts, _parts(after, loss, unit), gain)
+        return cls(name, before, score, parts, parts_after, gain)
 
     @property
     def relative_gain(self) -> float:
