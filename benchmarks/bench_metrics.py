@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from properly import metrics
+from properly import diagnostics, metrics
 
 RESULTS = Path(__file__).parent / "results" / "metrics.md"
 GRID = np.linspace(0.0, 0.999, 1000)
@@ -46,8 +46,8 @@ METRICS: dict[str, Metric] = {
     "expected_calibration_error, mass": partial(metrics.expected_calibration_error, strategy="mass"),
     "smooth_calibration_error": metrics.smooth_calibration_error,
     "cost_weighted_error, 1,000 thresholds": lambda y, p, **w: metrics.cost_weighted_error(y, p, GRID, **w),
-    "murphy_curve, exact": metrics.murphy_curve,
-    "net_benefit, 1,000 thresholds": lambda y, p, **w: metrics.net_benefit(y, p, GRID, **w),
+    "murphy, exact": partial(diagnostics.murphy, thresholds="exact"),
+    "decision_curve, 1,000 thresholds": partial(diagnostics.decision_curve, thresholds=GRID),
     "best_threshold": lambda y, p, **w: metrics.best_threshold(y, p, (1, 20), **w),
     "decide": lambda y, p, **w: metrics.decide(p, (1, 20)),
     "auc": metrics.auc,

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from properly.diagnostics import cost_curve, decision_curve
+from properly.metrics import cost_weighted_error
 
 RANDOM = np.random.RandomState(0)
 P = RANDOM.beta(1.0, 4.0, 400).round(2)
@@ -21,6 +22,8 @@ def test_net_benefit_by_counting():
             assert benefit == pytest.approx(hits - alarms * c / (1 - c))
     rate = np.average(Y, weights=WEIGHT)
     np.testing.assert_allclose(result.treat_all, rate - (1 - rate) * at / (1 - at))
+    error = cost_weighted_error(Y, P, at, sample_weight=WEIGHT)
+    np.testing.assert_allclose(result.benefits[0], rate - error / (1 - at))
     assert result.frame().columns.tolist() == ["threshold", "p", "half", "treat all"]
 
 

@@ -2,8 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy import integrate
 
 from properly.diagnostics import murphy, murphy_difference
+from properly.links import Probit
+from properly.losses import BetaLoss, BoostingLoss, CanonicalLoss, GEVLoss, LogLoss, LossFromWeight, SquaredLoss
+from properly.metrics import proper_score
 
 N = 300
 
@@ -42,6 +46,90 @@ def test_the_area_is_half_the_brier_score(data):
     assert np.trapezoid(result.errors[0], result.thresholds) == pytest.approx(0.5 * np.mean((p - y) ** 2), rel=5e-3)
 
 
+@pytest.fixture
+def rows():
+    rng = np.random.default_rng(0)
+    p = np.round(rng.beta(1, 2, 60), 2)
+    return rng.random(60) < p, p, rng.random(60)
+
+
+def error_at(y, p, c, weight):
+    return np.average(np.where(y, (1 - c) * (p < c), c * (p >= c)), weights=weight)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_exact_curve_is_exact(rows, weighted):
+    y, p, weight = rows
+    weight = weight if weighted else None
+    curve = murphy(y, p, thresholds="exact", sample_weight=weight)
+    thresholds, errors = curve.thresholds, curve.errors[0]
+    assert thresholds[0] == 0.0
+    assert thresholds[-1] == 1.0
+    assert (np.diff(thresholds) >= 0.0).all()
+    for c in np.linspace(0.0013, 0.9987, 200):  # not at a jump
+        assert np.interp(c, thresholds, errors) == pytest.approx(error_at(y, p, c, weight), abs=1e-14)
+    for value in np.unique(p):  # both sides of every jump
+        at = errors[thresholds == value][-2:] if value > 0.0 else errors[1:3]
+        assert at[0] == pytest.approx(error_at(y, p, value, weight), abs=1e-14)
+        assert at[1] == pytest.approx(error_at(y, p, value + 1e-12, weight), abs=1e-10)
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        LogLoss(),
+        SquaredLoss(),
+        BoostingLoss(),
+        BetaLoss(2, 5),
+        BetaLoss(-0.3, 0.4),
+        GEVLoss(0.4),
+        GEVLoss(-0.7),
+        CanonicalLoss(Probit()),
+        LossFromWeight(lambda p: 1 + np.cos(3 * p)),
+    ],
+    ids=lambda loss: str(loss).partition("<")[0],  # a function prints with its address
+)
+def test_the_weighted_area_is_the_score(rows, loss):
+    y, p, weight = rows
+    p = p.clip(0.01, 0.99)
+    curve = murphy(y, p, thresholds="exact", sample_weight=weight)
+    corners, errors = curve.thresholds, curve.errors[0]
+    area = 0.0
+    for left, right, at_left, at_right in zip(corners, corners[1:], errors, errors[1:], strict=False):
+        if right > left:
+            slope = (at_right - at_left) / (right - left)
+            # towards 0 the error is c times a constant, towards 1 it is (1 - c) times one: c ω(c) is integrable
+            area += integrate.quad(
+                lambda c, s=slope, a=left, e=at_left: (e + s * (c - a)) * float(loss.weight(c)),
+                left,
+                right,
+                epsabs=1e-12,
+                epsrel=1e-10,
+                limit=200,
+            )[0]
+    assert area == pytest.approx(proper_score(y, p, loss, sample_weight=weight), rel=1e-7)
+
+
+def test_the_plain_area_is_half_the_brier_score_whatever_the_forecasts():
+    for y, p in (([0, 1, 0, 1], [0.0, 0.0, 1.0, 1.0]), ([1], [0.0]), ([0, 0], [0.3, 1.0])):
+        curve = murphy(y, p, thresholds="exact")
+        assert integrate.trapezoid(curve.errors[0], curve.thresholds) == pytest.approx(proper_score(y, p, "squared"))
+
+
+def test_exact_curves_of_several_forecasters_have_the_corners_of_all(data):
+    y, p, other, weight = data
+    together = murphy(y, {"one": p, "two": other}, thresholds="exact", sample_weight=weight)
+    for each, errors in zip((p, other), together.errors, strict=True):
+        alone = murphy(y, each, thresholds="exact", sample_weight=weight)
+        assert set(alone.thresholds) <= set(together.thresholds)
+        between = np.unique(together.thresholds)[:-1] + 0.004  # no forecast has three digits
+        np.testing.assert_allclose(
+            np.interp(between, together.thresholds, errors),
+            np.interp(between, alone.thresholds, alone.errors[0]),
+            atol=1e-14,
+        )
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_difference_and_its_interval_by_brute_force(data, weighted):
     y, p, other, weight = data
@@ -71,9 +159,10 @@ def test_errors_name_the_forecaster():
     ("p", "options", "message"),
     [
         ({}, {}, "p is an empty mapping"),
-        ([0.1, 0.2], {"thresholds": [0.5, 1.5]}, r"thresholds must be numbers in \[0, 1\]"),
-        ([0.1, 0.2], {"thresholds": [np.nan]}, r"thresholds must be numbers in \[0, 1\]"),
-        ([0.1, 0.2], {"thresholds": []}, r"thresholds must be numbers in \[0, 1\]"),
+        ([0.1, 0.2], {"thresholds": [0.5, 1.5]}, r"thresholds must lie in \[0, 1\], got 1.5"),
+        ([0.1, 0.2], {"thresholds": [np.nan]}, r"thresholds must lie in \[0, 1\], got nan"),
+        ([0.1, 0.2], {"thresholds": []}, "thresholds must have at least one entry"),
+        ([0.1, 0.2], {"thresholds": "all"}, "thresholds must be numbers"),
         ([[0.1, 0.2, 0.7], [0.1, 0.2, 0.7]], {"classes": [0, 1, 2]}, "defined for two classes"),
     ],
 )

@@ -8,42 +8,27 @@ import pytest
 from properly import metrics
 from properly.losses import BetaLoss, BoostingLoss, GEVLoss
 
-GRID = np.linspace(0.0, 0.95, 39)
-
-BINARY = {
-    "log_loss": metrics.log_loss,
-    "brier_score": metrics.brier_score,
+# The metrics that are one number, and variants and relatives of them.
+BINARY = {name: metric.function for name, metric in metrics.METRICS.items()} | {
     "proper_score gev": lambda y, p, **options: metrics.proper_score(y, p, GEVLoss(0.3), **options),
     "proper_score boosting": lambda y, p, **options: metrics.proper_score(y, p, BoostingLoss(), **options),
-    "skill_score": metrics.skill_score,
     "skill_score reference": lambda y, p, **options: metrics.skill_score(y, p, "squared", reference=0.3, **options),
     "score_decomposition": metrics.score_decomposition,
-    "calibration_loss": metrics.calibration_loss,
-    "expected_calibration_error": metrics.expected_calibration_error,
     "ece mass": lambda y, p, **options: metrics.expected_calibration_error(y, p, strategy="mass", **options),
     "ece debiased 1": lambda y, p, **options: metrics.expected_calibration_error(y, p, debiased=True, **options),
     "ece debiased 2": lambda y, p, **options: metrics.expected_calibration_error(
         y, p, norm=2, debiased=True, n_bins=4, **options
     ),
-    "classwise_calibration_error": metrics.classwise_calibration_error,
-    "confidence_calibration_error": metrics.confidence_calibration_error,
-    "smooth_calibration_error": metrics.smooth_calibration_error,
     "cost_weighted_error": lambda y, p, **options: metrics.cost_weighted_error(y, p, 0.3, **options),
-    "murphy_curve": lambda y, p, **options: np.stack(metrics.murphy_curve(y, p, **options)),
-    "net_benefit": lambda y, p, **options: np.stack(metrics.net_benefit(y, p, GRID, **options)),
     "best_threshold": lambda y, p, **options: metrics.best_threshold(y, p, (1, 3), **options),
-    "auc": metrics.auc,
+    "auc with interval": metrics.auc,
     "auc_difference": lambda y, p, **options: metrics.auc_difference(y, p, _bent(p), **options),
 }
-MULTICLASS = {
-    "log_loss": metrics.log_loss,
-    "brier_score": metrics.brier_score,
+MULTICLASS = {name: metric.function for name, metric in metrics.METRICS.items() if metric.multiclass} | {
     "proper_score beta": lambda y, p, **options: metrics.proper_score(y, p, BetaLoss(1, 3), **options),
-    "skill_score": metrics.skill_score,
     "score_decomposition": metrics.score_decomposition,
-    "classwise_calibration_error": metrics.classwise_calibration_error,
-    "confidence_calibration_error": metrics.confidence_calibration_error,
 }
+RANKINGS = {"auc", "auc with interval", "auc_difference"}
 
 
 def _bent(p):
@@ -133,13 +118,13 @@ def test_a_missing_class_needs_naming(multiclass, data3):
 
 
 def test_a_ranking_needs_two_classes():
-    for ranking in (BINARY["auc"], BINARY["auc_difference"]):
+    for name in RANKINGS:
         with pytest.raises(ValueError, match="needs rows of both classes"):
-            ranking([0, 0], [0.1, 0.2])
+            BINARY[name]([0, 0], [0.1, 0.2])
 
 
 @pytest.mark.parametrize("label", [0, 1])
-@pytest.mark.parametrize("name", sorted(set(BINARY) - {"auc", "auc_difference"}))
+@pytest.mark.parametrize("name", sorted(set(BINARY) - RANKINGS))
 def test_one_class_is_understood(name, label):
     binary = BINARY[name]
     p = np.array([0.2, 0.5, 0.5, 0.9])

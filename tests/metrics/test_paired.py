@@ -106,7 +106,7 @@ def test_bad_losses(a, b, options, message):
     ("options", "message"),
     [
         ({"confidence": 1.0}, "confidence must lie strictly between 0 and 1, got 1.0"),
-        ({"confidence": "high"}, "confidence must be a number"),
+        ({"confidence": "high"}, "confidence must lie strictly between 0 and 1, got 'high'"),
         ({"n_resamples": 0}, "n_resamples must be a whole number of at least 1, got 0"),
         ({"n_resamples": True}, "n_resamples must be a whole number of at least 1, got True"),
         ({"n_resamples": 10.5}, "n_resamples must be a whole number"),

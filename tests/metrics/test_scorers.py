@@ -1,3 +1,6 @@
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 import sklearn
@@ -7,7 +10,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validat
 
 from properly import metrics
 from properly.losses import LOSSES, CostWeightedLoss
-from properly.metrics import SCORERS, proper_score, proper_scorer
+from properly.metrics import METRICS, SCORERS, proper_score, proper_scorer
 
 
 @pytest.fixture
@@ -22,8 +25,8 @@ def test_every_scorer_is_its_metric(data, name):
     model = LogisticRegression().fit(X, y)
     p = model.predict_proba(X)[:, 1]
     weight = np.random.default_rng(0).random(len(y))
-    sign = -1.0 if name.startswith("neg_") else 1.0
     metric = name.removeprefix("neg_")
+    sign = 1.0 if METRICS[metric].larger_is_better else -1.0
     for options in ({}, {"sample_weight": weight}):
         if metric in ("miscalibration", "discrimination"):
             expected = getattr(metrics.score_decomposition(y, p, **options), metric)
@@ -79,3 +82,14 @@ def test_weights_are_routed(data):
         routed = cross_val_score(model, X, y, scoring=scorer, cv=2, params={"sample_weight": weight})
         plain = cross_val_score(model, X, y, scoring=proper_scorer("squared"), cv=2)
     assert not np.allclose(routed, plain)
+
+
+def test_the_guide_says_of_every_metric_which_direction_is_better():
+    guide = (Path(__file__).parents[2] / "docs" / "guides" / "metrics.md").read_text(encoding="utf-8")
+    rows = [line.strip("| ").split(" | ") for line in guide.splitlines() if line.startswith("| ")]
+    better = {word: row[-1] for row in rows for word in re.findall(r"`(\w+)", row[1])}
+    of_parts = re.search(r"miscalibration (\w+), discrimination (\w+)", guide)
+    better |= {"miscalibration": of_parts[1], "discrimination": of_parts[2]}
+    assert {name: "large" if metric.larger_is_better else "small" for name, metric in METRICS.items()}.items() <= (
+        better.items()
+    )

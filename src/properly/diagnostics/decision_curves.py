@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from properly.diagnostics.intervals import as_frame
-from properly.diagnostics.murphy import shares_below
+from properly.diagnostics.results import THRESHOLD, ForecasterCurves
 from properly.inputs.forecast import Forecast, read_named, read_thresholds
 from properly.metrics.decisions import ThresholdChoice, best_threshold_of, binary_costs
-from properly.metrics.thresholds import check_below_one, net_benefit_of
+from properly.metrics.thresholds import net_benefits, shares_below
 from properly.numeric.probabilities import Array
 
-_THRESHOLD, _ALL = "threshold", "treat all"  # columns
+_ALL = "treat all"  # a column
 
 
 @dataclass(frozen=True)
-class DecisionCurve:
-    """What `decision_curve` returns.
+class DecisionCurve(ForecasterCurves):
+    """What `decision_curve` returns; the frame has a row for each threshold and a column for each forecaster.
 
     Attributes
     ----------
@@ -33,33 +32,17 @@ class DecisionCurve:
         Net benefit of acting on every row.
     """
 
-    thresholds: Array
-    names: tuple[str, ...]
     benefits: Array
     treat_all: Array
+    _drawn_by: ClassVar[str] = "draw_decision_curve"
 
-    def frame(self) -> Any:
-        """A pandas DataFrame, one row a threshold, one column a forecaster."""
-        benefits = dict(zip(self.names, self.benefits, strict=True))
-        return as_frame({_THRESHOLD: self.thresholds, **benefits, _ALL: self.treat_all})
-
-    def plot(self, ax: Any = None, *, scale: str = "probability") -> Any:
-        """Draw the net benefit at every threshold, one line a forecaster.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-        scale : {"probability", "log-odds"}, default "probability"
-            Of the thresholds; "log-odds" for rare classes.
-        """
-        from properly.plots.curves import draw_decision_curve
-
-        return draw_decision_curve(self, ax, scale=scale)
+    def _columns(self) -> dict[str, Any]:
+        return self._with_names(self.benefits, **{_ALL: self.treat_all})
 
 
 @dataclass(frozen=True)
-class CostCurve:
-    """What `cost_curve` returns.
+class CostCurve(ForecasterCurves):
+    """What `cost_curve` returns; the frame has a row for each threshold and a column for each forecaster.
 
     Attributes
     ----------
@@ -68,33 +51,18 @@ class CostCurve:
     costs : array of shape (n_forecasters, n_thresholds)
         Mean cost per row of calling a row positive when p >= threshold.
     choices : tuple of `properly.metrics.ThresholdChoice`
-        The cheapest threshold of each forecaster, and the one that is best in theory.
+        The cheapest threshold of each forecaster, which the picture marks, and the one that is best in theory.
     constant : float
         The cost of the cheaper of all rows positive and none.
     """
 
-    thresholds: Array
-    names: tuple[str, ...]
     costs: Array
     choices: tuple[ThresholdChoice, ...]
     constant: float
+    _drawn_by: ClassVar[str] = "draw_cost_curve"
 
-    def frame(self) -> Any:
-        """A pandas DataFrame, one row a threshold, one column a forecaster."""
-        return as_frame({_THRESHOLD: self.thresholds, **dict(zip(self.names, self.costs, strict=True))})
-
-    def plot(self, ax: Any = None, *, scale: str = "probability") -> Any:
-        """Draw the cost at every threshold, one line a forecaster, with a mark at the cheapest.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-        scale : {"probability", "log-odds"}, default "probability"
-            Of the thresholds; "log-odds" for rare classes.
-        """
-        from properly.plots.curves import draw_cost_curve
-
-        return draw_cost_curve(self, ax, scale=scale)
+    def _columns(self) -> dict[str, Any]:
+        return self._with_names(self.costs)
 
 
 def decision_curve(
@@ -130,18 +98,20 @@ def decision_curve(
     >>> curve.treat_all
     array([0.375, 0.   ])
     """
-    forecasts = read_named(y, p, sample_weight, classes, (_THRESHOLD, _ALL))
-    at = read_thresholds(thresholds, next(iter(forecasts.values())).total)
+    forecasts = read_named(y, p, sample_weight, classes, (THRESHOLD, _ALL))
+    at = read_thresholds(thresholds, forecasts)
     if thresholds is None:
         at = at[at < 1.0]
-    check_below_one(at)
+    if at[-1] >= 1.0:
+        raise ValueError("thresholds of net benefit must be below 1, where a false positive would weigh infinitely.")
     return decision_curve_of(forecasts, at)
 
 
 def decision_curve_of(forecasts: Mapping[str, Forecast], at: Array) -> DecisionCurve:
     """`decision_curve` of checked forecasts of the same rows, at sorted thresholds below 1."""
-    curves = [net_benefit_of(each, at) for each in forecasts.values()]
-    return DecisionCurve(at, tuple(forecasts), np.array([each.benefits for each in curves]), curves[0].treat_all)
+    negative, positive = next(iter(forecasts.values())).rates
+    benefits = np.array([net_benefits(each, at) for each in forecasts.values()])
+    return DecisionCurve(at, tuple(forecasts), benefits, positive - negative * (at / (1.0 - at)))
 
 
 def cost_curve(
@@ -176,8 +146,8 @@ def cost_curve(
     0.25
     """
     matrix = binary_costs(costs)
-    forecasts = read_named(y, p, sample_weight, classes, (_THRESHOLD,))
-    return cost_curve_of(forecasts, matrix, read_thresholds(thresholds, next(iter(forecasts.values())).total))
+    forecasts = read_named(y, p, sample_weight, classes, (THRESHOLD,))
+    return cost_curve_of(forecasts, matrix, read_thresholds(thresholds, forecasts))
 
 
 def cost_curve_of(forecasts: Mapping[str, Forecast], matrix: Array, at: Array) -> CostCurve:

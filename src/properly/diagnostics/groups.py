@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from properly.diagnostics.intervals import as_frame, jeffreys_interval
-from properly.inputs.forecast import Forecast, check_confidence, read_forecast
+from properly.diagnostics.results import Result, jeffreys_interval
+from properly.inputs.forecast import Forecast, read_forecast
 from properly.inputs.groups import read_groups
+from properly.inputs.options import checked_confidence
 from properly.losses import Loss, get_loss
 from properly.metrics.decomposition import decomposition_of
 from properly.numeric.probabilities import Array
 
 
 @dataclass(frozen=True)
-class GroupCalibration:
-    """What `by_group` returns, one entry a group.
+class GroupCalibration(Result):
+    """What `by_group` returns: one entry, and one row of the frame, for each group.
 
     Attributes
     ----------
@@ -46,16 +47,16 @@ class GroupCalibration:
     score: Array
     miscalibration: Array
     confidence: float
+    _drawn_by: ClassVar[str] = "draw_groups"
 
     @property
     def off(self) -> NDArray[np.bool_]:
         """Where the mean forecast lies outside the interval; by chance alone, 1 - confidence of the groups or less."""
         return (self.mean_p < self.low) | (self.mean_p > self.high)
 
-    def frame(self) -> Any:
-        """A pandas DataFrame, one row a group."""
+    def _columns(self) -> dict[str, Any]:
         names = ("weight", "base_rate", "low", "high", "mean_p", "off", "score", "miscalibration")
-        return as_frame({"group": list(self.groups)} | {name: getattr(self, name) for name in names})
+        return {"group": list(self.groups), **self._attributes(*names)}
 
     def plot(self, ax: Any = None, *, max_groups: int = 30) -> Any:
         """Draw the base rates with their intervals, and the mean forecasts, one line a group.
@@ -66,9 +67,7 @@ class GroupCalibration:
         max_groups : int, default 30
             If there are more, those with the most weight are drawn.
         """
-        from properly.plots.scores import draw_groups
-
-        return draw_groups(self, ax, max_groups=max_groups)
+        return self._draw(ax, max_groups=max_groups)
 
 
 def by_group(
@@ -109,10 +108,9 @@ def by_group(
     >>> result.groups, result.base_rate, result.mean_p, result.off
     (('a', 'b'), array([0.25, 0.75]), array([0.25, 0.25]), array([False,  True]))
     """
-    check_confidence(confidence)
-    kind = get_loss(loss)
+    level, kind = checked_confidence(confidence), get_loss(loss)
     forecast = read_forecast(y, p, sample_weight, classes)
-    return groups_of(forecast, *read_groups(group, forecast), kind, confidence)
+    return groups_of(forecast, *read_groups(group, forecast), kind, level)
 
 
 def groups_of(
@@ -122,7 +120,7 @@ def groups_of(
     rows = [_of_one(part, loss) for part in _parts(forecast if forecast.binary else forecast.most_probable(), codes)]
     total, positive, mean_p, score, miscalibration = np.array(rows).T
     low, high = jeffreys_interval(positive, total - positive, confidence)
-    return GroupCalibration(names, total, positive / total, low, high, mean_p, score, miscalibration, float(confidence))
+    return GroupCalibration(names, total, positive / total, low, high, mean_p, score, miscalibration, confidence)
 
 
 def _of_one(part: Forecast, loss: Loss) -> tuple[float, float, float, float, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,9 +12,8 @@ from scipy import special as sc
 
 from properly.calibration.base import Calibrator
 from properly.calibration.methods import calibrator_of
-from properly.diagnostics.intervals import as_frame, jeffreys_interval
-from properly.inputs.forecast import check_confidence
-from properly.inputs.options import checked_count, checked_names, numbered
+from properly.diagnostics.results import Result, jeffreys_interval
+from properly.inputs.options import checked_confidence, checked_count, named
 from properly.inputs.scores import BinarySample, read_scores
 from properly.numeric.probabilities import Array
 
@@ -23,8 +22,8 @@ _COLUMNS = ("score", "weight", "positive", "log_odds", "low", "high")
 
 
 @dataclass(frozen=True)
-class LogOddsFit:
-    """What `log_odds_fit` returns.
+class LogOddsFit(Result):
+    """What `log_odds_fit` returns; the frame has a row for each bin, and the calibrators as its last columns.
 
     Attributes
     ----------
@@ -53,17 +52,14 @@ class LogOddsFit:
     grid: Array
     curves: Array
     confidence: float
+    _drawn_by: ClassVar[str] = "draw_log_odds_fit"
 
-    def frame(self) -> Any:
-        """A pandas DataFrame, one row a bin, the calibrators in the last columns."""
-        fitted = dict(zip(self.names, self.fitted, strict=True))
-        return as_frame({name: getattr(self, name) for name in _COLUMNS} | fitted)
+    def _columns(self) -> dict[str, Any]:
+        return self._attributes(*_COLUMNS) | dict(zip(self.names, self.fitted, strict=True))
 
     def plot(self, ax: Any = None) -> Any:
         """Draw counted log-odds as points with intervals, calibrators as lines. A triangle says: at least, at most."""
-        from properly.plots.scores import draw_log_odds_fit
-
-        return draw_log_odds_fit(self, ax)
+        return self._draw(ax)
 
 
 def log_odds_fit(
@@ -116,13 +112,14 @@ def log_odds_fit(
     np.float64(0.92)
     """
     checked_count(n_bins, "n_bins", 1)
-    check_confidence(confidence)
+    level = checked_confidence(confidence)
     classes, sample = read_scores(y, scores, sample_weight)
-    chosen = _named(calibrators)
-    fitted = {name: _fitted(name, each, classes, sample) for name, each in chosen.items()}
+    if isinstance(calibrators, str | Calibrator):
+        calibrators = [calibrators]
+    fitted = {name: _fitted(name, each, classes, sample) for name, each in named(calibrators, _COLUMNS).items()}
     score, weight, positive = _binned(sample, n_bins)
     negative = weight - positive
-    low, high = sc.logit(jeffreys_interval(positive, negative, confidence))
+    low, high = sc.logit(jeffreys_interval(positive, negative, level))
     grid = np.union1d(np.linspace(score[0], score[-1], _GRID), score)
     curves = np.array([_log_odds(each, grid) for each in fitted.values()]).reshape(len(fitted), len(grid))
     return LogOddsFit(
@@ -136,15 +133,8 @@ def log_odds_fit(
         curves[:, np.searchsorted(grid, score)],
         grid,
         curves,
-        float(confidence),
+        level,
     )
-
-
-def _named(calibrators: Iterable[str | Calibrator] | Mapping[str, str | Calibrator]) -> dict[str, str | Calibrator]:
-    if isinstance(calibrators, Mapping):
-        return dict(zip(checked_names(calibrators, _COLUMNS), calibrators.values(), strict=True))
-    listed = [calibrators] if isinstance(calibrators, str | Calibrator) else list(calibrators)
-    return dict(zip(numbered(each if isinstance(each, str) else repr(each) for each in listed), listed, strict=True))
 
 
 def _fitted(name: str, calibrator: str | Calibrator, classes: NDArray[Any], sample: BinarySample) -> Calibrator:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import special as sc
 
-from properly.diagnostics.intervals import as_frame
-from properly.inputs.options import checked_names, numbered
+from properly.diagnostics.results import Result
+from properly.inputs.options import named
 from properly.losses import CostWeightedLoss, Loss, get_loss
 from properly.numeric.probabilities import Array
 
@@ -19,8 +19,10 @@ _FARTHEST = 16.0  # log-odds: a ten-millionth
 
 
 @dataclass(frozen=True)
-class LossCurves:
+class LossCurves(Result):
     """What `loss_curves` returns; arrays have a row for each loss, a column for each p.
+
+    The frame has a row for each loss and p.
 
     Attributes
     ----------
@@ -40,12 +42,12 @@ class LossCurves:
     entropy: Array
     loss0: Array
     loss1: Array
+    _drawn_by: ClassVar[str] = "draw_loss_curves"
 
-    def frame(self) -> Any:
-        """A pandas DataFrame, one row for each loss and p."""
-        values = {name: getattr(self, name).ravel() for name in ("weight", "entropy", "loss0", "loss1")}
+    def _columns(self) -> dict[str, Any]:
+        values = self._attributes("weight", "entropy", "loss0", "loss1")
         names = np.repeat(np.array(self.names, dtype=object), len(self.p))
-        return as_frame({"loss": names, "p": np.tile(self.p, len(self.names)), **values})
+        return {"loss": names, "p": np.tile(self.p, len(self.names))} | {key: x.ravel() for key, x in values.items()}
 
     def plot(self, *, scale: str = "probability") -> Any:
         """Draw weights, entropies and losses side by side; returns the matplotlib Figure.
@@ -56,9 +58,7 @@ class LossCurves:
         ----------
         scale : {"probability", "log-odds"}, default "probability"
         """
-        from properly.plots.curves import draw_loss_curves
-
-        return draw_loss_curves(self, scale=scale)
+        return self._draw(scale=scale)
 
 
 def loss_curves(losses: Iterable[str | Loss] | Mapping[str, str | Loss] = ("log", "squared", "boosting")) -> LossCurves:
@@ -85,19 +85,13 @@ def loss_curves(losses: Iterable[str | Loss] | Mapping[str, str | Loss] = ("log"
     >>> curves.p[curves.weight[1].argmax()].round(3)  # ω is proportional to p^14 (1-p)^34
     np.float64(0.292)
     """
-    if isinstance(losses, str | Loss):
-        losses = [losses]
-    if isinstance(losses, Mapping):
-        names, each = checked_names(losses), [get_loss(loss) for loss in losses.values()]
-    else:
-        listed = list(losses)
-        names = numbered(loss if isinstance(loss, str) else repr(loss) for loss in listed)
-        each = [get_loss(loss) for loss in listed]
+    chosen = named([losses] if isinstance(losses, str | Loss) else losses)
+    each = [get_loss(loss) for loss in chosen.values()]
     if not each:
         raise ValueError("losses is empty; name at least one, such as 'log'.")
     p = np.union1d(np.arange(1, _POINTS) / _POINTS, sc.expit(np.linspace(-_FARTHEST, _FARTHEST, _POINTS)))
     return LossCurves(
-        names,
+        tuple(chosen),
         p,
         np.stack([np.full_like(p, np.nan) if isinstance(loss, CostWeightedLoss) else loss.weight(p) for loss in each]),
         np.stack([loss.entropy(p) for loss in each]),

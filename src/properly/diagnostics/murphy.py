@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special as sc
 
-from properly.diagnostics.intervals import as_frame
-from properly.inputs.forecast import Forecast, check_confidence, read_named, read_thresholds
-from properly.metrics.thresholds import errors_at
+from properly.diagnostics.results import THRESHOLD, ForecasterCurves, ThresholdCurves
+from properly.inputs.forecast import Forecast, read_named, read_thresholds
+from properly.inputs.options import checked_confidence
+from properly.metrics.counts import distinct_forecasts
+from properly.metrics.thresholds import errors_at, shares_below
 from properly.numeric.probabilities import Array
 
-_THRESHOLD, _BASE = "threshold", "base rate"  # columns
+_BASE = "base rate"  # a column
 
 
 @dataclass(frozen=True)
-class Murphy:
-    """What `murphy` returns.
+class Murphy(ForecasterCurves):
+    """What `murphy` returns; the frame has a row for each threshold and a column for each forecaster.
 
     Attributes
     ----------
@@ -32,33 +34,19 @@ class Murphy:
         The error of forecasting the share of positives for every row.
     """
 
-    thresholds: Array
-    names: tuple[str, ...]
     errors: Array
     base: Array
+    _drawn_by: ClassVar[str] = "draw_murphy"
 
-    def frame(self) -> Any:
-        """A pandas DataFrame, one row a threshold, one column a forecaster."""
-        errors = dict(zip(self.names, self.errors, strict=True))
-        return as_frame({_THRESHOLD: self.thresholds, **errors, _BASE: self.base})
-
-    def plot(self, ax: Any = None, *, scale: str = "probability") -> Any:
-        """Draw the error at every threshold, one line a forecaster.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-        scale : {"probability", "log-odds"}, default "probability"
-            Of the thresholds; "log-odds" for rare classes.
-        """
-        from properly.plots.curves import draw_murphy
-
-        return draw_murphy(self, ax, scale=scale)
+    def _columns(self) -> dict[str, Any]:
+        return self._with_names(self.errors, **{_BASE: self.base})
 
 
 @dataclass(frozen=True)
-class MurphyDifference:
+class MurphyDifference(ThresholdCurves):
     """What `murphy_difference` returns: the error of one forecaster less that of another, with an interval.
+
+    The frame has a row for each threshold. In the picture the first forecaster is better where the curve is below 0.
 
     Attributes
     ----------
@@ -66,28 +54,14 @@ class MurphyDifference:
     confidence : float
     """
 
-    thresholds: Array
     difference: Array
     low: Array
     high: Array
     confidence: float
+    _drawn_by: ClassVar[str] = "draw_murphy_difference"
 
-    def frame(self) -> Any:
-        """A pandas DataFrame, one row a threshold."""
-        return as_frame(
-            {
-                _THRESHOLD: self.thresholds,
-                "difference": self.difference,
-                "low": self.low,
-                "high": self.high,
-            }
-        )
-
-    def plot(self, ax: Any = None, *, scale: str = "probability") -> Any:
-        """Draw the difference with its interval; below the line at 0 the first forecaster is better."""
-        from properly.plots.curves import draw_murphy_difference
-
-        return draw_murphy_difference(self, ax, scale=scale)
+    def _columns(self) -> dict[str, Any]:
+        return {THRESHOLD: self.thresholds, **self._attributes("difference", "low", "high")}
 
 
 def murphy(
@@ -96,7 +70,7 @@ def murphy(
     *,
     sample_weight: ArrayLike | None = None,
     classes: ArrayLike | None = None,
-    thresholds: ArrayLike | None = None,
+    thresholds: ArrayLike | str | None = None,
 ) -> Murphy:
     """The cost-weighted error at every threshold, for one forecaster or several.
 
@@ -113,8 +87,10 @@ def murphy(
         Probabilities of the positive class.
     sample_weight : array of shape (n,), optional
     classes : pair of labels, optional
-    thresholds : array in [0, 1], optional
-        A thousand by default, dense towards 0 and 1. The errors at each are exact.
+    thresholds : array in [0, 1] or "exact", optional
+        A thousand by default, dense towards 0 and 1. The errors at each are exact. "exact" gives the whole curves:
+        they are linear between neighbouring forecasts and jump at each of them, so their corners are 0, every
+        distinct forecast twice (the error at this threshold, then that just above it), and 1.
 
     References
     ----------
@@ -129,17 +105,37 @@ def murphy(
            [0.15, 0.  , 0.1 ]])
     >>> result.base
     array([0.15, 0.25, 0.1 ])
+    >>> curve = murphy([0, 1], [0.2, 0.6], thresholds="exact")
+    >>> curve.thresholds, curve.errors[0]
+    (array([0. , 0.2, 0.2, 0.6, 0.6, 1. ]), array([0. , 0.1, 0. , 0. , 0.2, 0. ]))
     """
-    forecasts = read_named(y, p, sample_weight, classes, (_THRESHOLD, _BASE))
-    return murphy_of(forecasts, read_thresholds(thresholds, next(iter(forecasts.values())).total))
+    forecasts = read_named(y, p, sample_weight, classes, (THRESHOLD, _BASE))
+    if isinstance(thresholds, str) and thresholds == "exact":
+        return _exact_murphy(forecasts)
+    return murphy_of(forecasts, read_thresholds(thresholds, forecasts))
 
 
 def murphy_of(forecasts: Mapping[str, Forecast], thresholds: Array | None = None) -> Murphy:
-    """`murphy` of checked forecasts of the same rows, at sorted thresholds."""
-    first = next(iter(forecasts.values()))
-    at = read_thresholds(None, first.total) if thresholds is None else thresholds
-    negative, positive = first.class_weight / first.total
-    errors = [errors_at(each, at) for each in forecasts.values()]
+    """`murphy` of checked forecasts of the same rows, at sorted thresholds or those by default."""
+    at = read_thresholds(None, forecasts) if thresholds is None else thresholds
+    return _with_base(forecasts, at, [errors_at(each, at) for each in forecasts.values()])
+
+
+def _exact_murphy(forecasts: Mapping[str, Forecast]) -> Murphy:
+    """Errors are linear in the threshold between neighbouring forecasts, and jump at each: all corners."""
+    found = [distinct_forecasts(each) for each in forecasts.values()]
+    jumps = found[0].p if len(found) == 1 else np.unique(np.concatenate([each.p for each in found]))
+    at = np.concatenate([[0.0], np.repeat(jumps, 2), [1.0]])
+    errors = []
+    for each, forecast in zip(found, forecasts.values(), strict=True):
+        below, upto = (np.searchsorted(each.p, jumps, side) for side in ("left", "right"))
+        cut = np.concatenate([[0], np.column_stack([below, upto]).ravel(), [len(each.p)]])
+        errors.append(((1.0 - at) * each.positives_below[cut] + at * each.negatives_from[cut]) / forecast.total)
+    return _with_base(forecasts, at, errors)
+
+
+def _with_base(forecasts: Mapping[str, Forecast], at: Array, errors: list[Array]) -> Murphy:
+    negative, positive = next(iter(forecasts.values())).rates
     base = np.where(at <= positive, at * negative, (1.0 - at) * positive)
     return Murphy(at, tuple(forecasts), np.array(errors), base)
 
@@ -174,20 +170,14 @@ def murphy_difference(
     >>> result.difference
     array([-0.15,  0.  ])
     """
-    check_confidence(confidence)
-    one, two = read_named(y, {"p": p, "other": other}, sample_weight, classes).values()
-    at = read_thresholds(thresholds, one.total)
+    level = checked_confidence(confidence)
+    forecasts = read_named(y, {"p": p, "other": other}, sample_weight, classes)
+    at = read_thresholds(thresholds, forecasts)
+    one, two = forecasts.values()
     missed_less = shares_below(one, one.p, at) - shares_below(one, two.p, at)
     differ = shares_below(one, np.minimum(one.p, two.p), at) - shares_below(one, np.maximum(one.p, two.p), at)
     difference = (1.0 - at) * missed_less[1] - at * missed_less[0]
     square = np.square(1.0 - at) * differ[1] + np.square(at) * differ[0]
     deviation = np.sqrt(np.maximum(square - np.square(difference), 0.0) / one.total)
-    reach = float(sc.ndtri(0.5 + 0.5 * confidence)) * deviation
-    return MurphyDifference(at, difference, difference - reach, difference + reach, float(confidence))
-
-
-def shares_below(forecast: Forecast, p: Array, at: Array) -> Array:
-    """For each sorted threshold c the share of all rows that are negative with p < c, and positive with p < c."""
-    position = np.searchsorted(at, p, side="right")  # how many thresholds do not exceed p
-    counted = np.bincount(2 * position + forecast.codes, forecast.weight, 2 * (len(at) + 1))
-    return np.cumsum(counted.reshape(-1, 2)[:-1], axis=0).T / forecast.total
+    reach = float(sc.ndtri(0.5 + 0.5 * level)) * deviation
+    return MurphyDifference(at, difference, difference - reach, difference + reach, level)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from properly.diagnostics.intervals import as_frame
-from properly.inputs.forecast import Forecast, check_confidence, read_binary, read_forecast
-from properly.inputs.options import checked_count
-from properly.metrics.counts import PointCounts, point_counts
+from properly.diagnostics.results import Result
+from properly.inputs.forecast import Forecast, read_binary, read_forecast
+from properly.inputs.options import checked_confidence, checked_count
+from properly.metrics.counts import grouped_forecasts
 from properly.numeric.isotonic import isotonic_rates
 from properly.numeric.probabilities import Array
 
@@ -21,7 +21,7 @@ _CHUNK = 4096  # points whose quantiles are taken at a time
 
 
 @dataclass(frozen=True)
-class Reliability:
+class Reliability(Result):
     """What `reliability` returns: one entry a distinct forecast, or a group of neighbouring ones, in rising order.
 
     Attributes
@@ -44,6 +44,7 @@ class Reliability:
     low: Array
     high: Array
     confidence: float
+    _drawn_by: ClassVar[str] = "draw_reliability"
 
     @property
     def outside(self) -> float:
@@ -51,10 +52,8 @@ class Reliability:
         beyond = (self.recalibrated < self.low) | (self.recalibrated > self.high)
         return float(self.weight[beyond].sum() / self.weight.sum())
 
-    def frame(self) -> Any:
-        """A pandas DataFrame, one row a forecast."""
-        names = ("forecast", "weight", "positive", "recalibrated", "low", "high")
-        return as_frame({name: getattr(self, name) for name in names})
+    def _columns(self) -> dict[str, Any]:
+        return self._attributes("forecast", "weight", "positive", "recalibrated", "low", "high")
 
     def plot(self, ax: Any = None, *, scale: str = "probability", histogram: bool = True) -> Any:
         """Draw the recalibrated against the forecast probabilities, with the band around the diagonal.
@@ -70,9 +69,7 @@ class Reliability:
         histogram : bool, default True
             Draw how the forecasts are distributed, above.
         """
-        from properly.plots.reliability import draw_reliability
-
-        return draw_reliability(self, ax, scale=scale, histogram=histogram)
+        return self._draw(ax, scale=scale, histogram=histogram)
 
 
 def reliability(
@@ -125,11 +122,8 @@ def reliability(
     >>> result.recalibrated
     array([0. , 0.5, 0.5, 0.5, 1. ])
     """
-    checked_count(n_resamples, "n_resamples", 2)
-    checked_count(max_points, "max_points", 2)
-    check_confidence(confidence)
-    forecast = read_binary(y, p, sample_weight, classes)
-    return reliability_of(forecast, n_resamples, confidence, random_state, max_points)
+    settings = _checked_settings(n_resamples, confidence, random_state, max_points)
+    return reliability_of(read_binary(y, p, sample_weight, classes), *settings)
 
 
 def reliability_of(
@@ -140,20 +134,18 @@ def reliability_of(
     max_points: int = 100_000,
 ) -> Reliability:
     """`reliability` of a checked forecast of two classes."""
-    counted = point_counts(forecast, max_points)
-    low, high = _consistency_band(counted, n_resamples, confidence, check_random_state(random_state))
-    recalibrated = isotonic_rates(counted.positive, counted.weight)
-    return Reliability(*counted, recalibrated, low, high, float(confidence))
+    p, weight, positive = grouped_forecasts(forecast, max_points)
+    low, high = _consistency_band(p, weight, n_resamples, confidence, check_random_state(random_state))
+    return Reliability(p, weight, positive, isotonic_rates(positive, weight), low, high, confidence)
 
 
 def _consistency_band(
-    counted: PointCounts, n_resamples: int, confidence: float, random: np.random.RandomState
+    p: Array, weight: Array, n_resamples: int, confidence: float, random: np.random.RandomState
 ) -> tuple[Array, Array]:
     """Pointwise quantiles of the recalibrated forecasts under labels drawn from the forecasts.
 
     A drawn share of positives has the mean p and the variance p(1-p)/weight: binomial where the weight is whole.
     """
-    p, weight = counted.forecast, counted.weight
     draws = np.clip(np.rint(weight), 1, _MOST_DRAWS).astype(np.int64)
     spread = np.sqrt(draws / weight)
     single = bool((draws == 1).all())
@@ -171,12 +163,11 @@ def _consistency_band(
     return low, high
 
 
-_COLUMNS = ("forecast", "weight", "positive", "recalibrated", "low", "high")
-
-
 @dataclass(frozen=True)
-class MulticlassReliability:
+class MulticlassReliability(Result):
     """What `multiclass_reliability` returns.
+
+    The frame has the rows of all panels; its column "panel" holds the label, or "most probable".
 
     Attributes
     ----------
@@ -191,15 +182,15 @@ class MulticlassReliability:
     classes: tuple[Any, ...]
     by_class: tuple[Reliability, ...]
     top: Reliability
+    _drawn_by: ClassVar[str] = "draw_multiclass_reliability"
 
-    def frame(self) -> Any:
-        """A pandas DataFrame with the rows of all panels; the column "panel" has the label, or "most probable"."""
+    def _columns(self) -> dict[str, Any]:
         parts = [self.top, *self.by_class]
         names = np.empty(len(parts), dtype=object)
         names[:] = ["most probable", *self.classes]
-        panel = np.repeat(names, [len(part.forecast) for part in parts])
-        columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _COLUMNS}
-        return as_frame({"panel": panel, **columns})
+        columns = [part._columns() for part in parts]
+        joined = {name: np.concatenate([each[name] for each in columns]) for name in columns[0]}
+        return {"panel": np.repeat(names, [len(part.forecast) for part in parts]), **joined}
 
     def plot(self, *, scale: str = "probability", max_panels: int = 12) -> Any:
         """Draw a panel for the most probable class and one for each class; returns the matplotlib Figure.
@@ -210,9 +201,7 @@ class MulticlassReliability:
         max_panels : int, default 12
             If there are more, the classes with the most positives are drawn.
         """
-        from properly.plots.reliability import draw_multiclass_reliability
-
-        return draw_multiclass_reliability(self, scale=scale, max_panels=max_panels)
+        return self._draw(scale=scale, max_panels=max_panels)
 
 
 def multiclass_reliability(
@@ -251,13 +240,20 @@ def multiclass_reliability(
     >>> result.by_class[1].recalibrated
     array([0., 0., 1., 1.])
     """
-    checked_count(n_resamples, "n_resamples", 2)
-    checked_count(max_points, "max_points", 2)
-    check_confidence(confidence)
+    settings = _checked_settings(n_resamples, confidence, random_state, max_points)
     forecast = read_forecast(y, p, sample_weight, classes)
     if forecast.binary:
         raise ValueError("p has the probabilities of two classes; reliability(y, p) shows all there is.")
-    return multiclass_reliability_of(forecast, n_resamples, confidence, random_state, max_points)
+    return multiclass_reliability_of(forecast, *settings)
+
+
+def _checked_settings(
+    n_resamples: int, confidence: float, random_state: int | np.random.RandomState | None, max_points: int
+) -> tuple[int, float, int | np.random.RandomState | None, int]:
+    n_resamples, max_points = (
+        checked_count(count, name, 2) for count, name in ((n_resamples, "n_resamples"), (max_points, "max_points"))
+    )
+    return n_resamples, checked_confidence(confidence), random_state, max_points
 
 
 def multiclass_reliability_of(

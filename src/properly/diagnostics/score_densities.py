@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from properly.calibration.densities import DensityCalibration
 from properly.calibration.methods import METHODS
-from properly.diagnostics.intervals import as_frame
+from properly.diagnostics.results import Result
 from properly.inputs.options import checked_count, choose, numbered
 from properly.inputs.scores import BinarySample, read_scores
 from properly.numeric.probabilities import Array
@@ -23,8 +23,10 @@ _LEFT_OUT = 0.001  # of the scores at either end, so that a few far away do not 
 
 
 @dataclass(frozen=True)
-class ScoreDensities:
+class ScoreDensities(Result):
     """What `score_densities` returns. The first axis of the arrays is the class.
+
+    The frame has a row for each class and bin.
 
     Attributes
     ----------
@@ -48,28 +50,20 @@ class ScoreDensities:
     methods: tuple[str, ...]
     fitted: Array
     log_likelihood: Array
+    _drawn_by: ClassVar[str] = "draw_score_densities"
 
-    def frame(self) -> Any:
-        """A pandas DataFrame, one row for each bin and class."""
-        n_bins = len(self.edges) - 1
-        return as_frame(
-            {
-                "class": np.repeat(self.classes, n_bins),
-                "from": np.tile(self.edges[:-1], 2),
-                "to": np.tile(self.edges[1:], 2),
-                "observed": self.observed.ravel(),
-                **{
-                    name: np.concatenate([np.interp(_centres(self.edges), self.score, own[k]) for own in self.fitted])
-                    for k, name in enumerate(self.methods)
-                },
-            }
-        )
+    def _columns(self) -> dict[str, Any]:
+        begin, end = self.edges[:-1], self.edges[1:]
+        centre = 0.5 * end + 0.5 * begin
+        columns = {"class": np.repeat(self.classes, len(begin)), "from": np.tile(begin, 2), "to": np.tile(end, 2)}
+        columns["observed"] = self.observed.ravel()
+        for k, name in enumerate(self.methods):
+            columns[name] = np.concatenate([np.interp(centre, self.score, own[k]) for own in self.fitted])
+        return columns
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the histogram and the fitted densities of both classes."""
-        from properly.plots.scores import draw_score_densities
-
-        return draw_score_densities(self, ax)
+        return self._draw(ax)
 
 
 def score_densities(
@@ -145,7 +139,3 @@ def _range(sample: BinarySample) -> tuple[float, float]:
         margin = 0.5 * max(1.0, abs(low))
         return low - margin, high + margin
     return low, high
-
-
-def _centres(edges: Array) -> Array:
-    return 0.5 * edges[1:] + 0.5 * edges[:-1]

@@ -14,7 +14,7 @@ from properly.engines.base import Engine
 from properly.engines.memory import MemoryEngine
 from properly.engines.stream import Stream, StreamEngine
 from properly.inputs.frames import check_names, checked_features
-from properly.inputs.labels import _checked_labels, encode
+from properly.inputs.labels import checked_labels
 from properly.inputs.weights import checked_offset, checked_weight
 
 
@@ -32,10 +32,9 @@ def training_engine(
             "(only a properly.engines.Stream brings its own labels)."
         )
     X = checked_features(estimator, X, reset=True)
-    labels = _checked_labels(y, X.shape[0])
-    classes = np.unique(labels)
-    weight = checked_weight(sample_weight, X.shape[0])
-    return MemoryEngine(X, encode(labels, classes), weight, checked_offset(offset, X.shape[0], len(classes))), classes
+    classes, codes = checked_labels(y, X.shape[0])
+    weight, offset = checked_weight(sample_weight, X.shape[0]), checked_offset(offset, X.shape[0], len(classes))
+    return MemoryEngine(X, codes.astype(np.intp), weight, offset), classes
 
 
 def _stream_engine(estimator: BaseEstimator, stream: Stream) -> tuple[Engine, NDArray[Any]]:

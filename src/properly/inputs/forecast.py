@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special as sc
 
-from properly.inputs.labels import _codes
-from properly.inputs.options import checked_names
+from properly.inputs.labels import forecast_labels
+from properly.inputs.options import checked_names, checked_thresholds
 from properly.inputs.scores import BinarySample
 from properly.inputs.weights import read_weight
 from properly.numeric.probabilities import Array, Probabilities, as_float, as_probabilities, log_of_complement
@@ -166,7 +165,7 @@ def read_forecast(
 ) -> Forecast:
     """Check everything, and leave out the rows of weight 0."""
     values, complement = read_probabilities(p)
-    known, codes = _codes(y, classes, 2 if values.ndim == 1 else values.shape[1])
+    known, codes = forecast_labels(y, classes, 2 if values.ndim == 1 else values.shape[1])
     if len(codes) != len(values):
         raise ValueError(f"y has {len(codes)} rows, p has {len(values)}: inconsistent numbers of samples.")
     weight = read_weight(sample_weight, len(codes))
@@ -241,18 +240,10 @@ def read_named(
     return forecasts
 
 
-def read_thresholds(thresholds: ArrayLike | None, total: float) -> Array:
+def read_thresholds(thresholds: ArrayLike | None, forecasts: Mapping[str, Forecast]) -> Array:
     """Sorted thresholds in [0, 1]; if none are given, a thousand, dense towards 0 and 1 as far as n rows can tell."""
-    if thresholds is None:
-        end = np.log(10.0 * min(max(total, 10.0), _MANY))
-        return np.union1d(np.linspace(0.0, 1.0, _POINTS + 1), sc.expit(np.linspace(-end, end, _POINTS)))
-    values = np.unique(as_float(thresholds, "thresholds"))
-    if len(values) == 0 or not (values[0] >= 0.0 and values[-1] <= 1.0):
-        raise ValueError(f"thresholds must be numbers in [0, 1], got {thresholds!r}.")
-    return values
-
-
-def check_confidence(value: object) -> None:
-    """Refuse what is not strictly between 0 and 1."""
-    if not (isinstance(value, Real) and 0.0 < float(value) < 1.0):
-        raise ValueError(f"confidence must lie strictly between 0 and 1, got {value!r}.")
+    if thresholds is not None:
+        return np.unique(checked_thresholds(thresholds))
+    total = next(iter(forecasts.values())).total
+    end = np.log(10.0 * min(max(total, 10.0), _MANY))
+    return np.union1d(np.linspace(0.0, 1.0, _POINTS + 1), sc.expit(np.linspace(-end, end, _POINTS)))

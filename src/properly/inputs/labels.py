@@ -10,21 +10,28 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d
 
 
-def checked_labels(y: ArrayLike | None) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The sorted classes, of which there must be two or more, and the position of every label among them."""
+def checked_labels(y: ArrayLike | None, n_rows: int | None = None) -> tuple[NDArray[Any], NDArray[Any]]:
+    """What an estimator is fitted to: the sorted classes, two or more, and the position of every label among them."""
     if y is None:
-        raise ValueError("a calibrator requires y to be passed, but the target y is None.")
+        raise ValueError("fit requires y to be passed, but the target y is None.")
     labels = column_or_1d(y, warn=True)
-    if len(labels) == 0:
-        raise ValueError("y is empty; at least one row of either class is needed.")
-    classes = distinct_labels(labels)
-    check_array(classes, ensure_2d=False, dtype=None, input_name="y")
+    classes = _found_classes(labels)
     check_classification_targets(classes if len(classes) == 2 else labels)  # the latter takes long
+    if n_rows is not None and len(labels) != n_rows:
+        raise ValueError(f"y has {len(labels)} rows, X has {n_rows}: inconsistent numbers of samples.")
     if len(classes) < 2:
         raise ValueError(f"y holds one class only, {classes.tolist()[0]!r}; at least 2 classes are needed.")
-    if len(classes) == 2:
-        return classes, (labels == classes[1]).view(np.int8)
-    return classes, np.searchsorted(classes, labels).astype(np.intp)
+    return classes, _positions(labels, classes)
+
+
+def forecast_labels(y: ArrayLike, classes: ArrayLike | None, n_classes: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """What forecasts are judged by: the classes, given or found, and the position of every label among them."""
+    if y is None:
+        raise ValueError("y is None; the labels are needed.")
+    labels = column_or_1d(y)
+    found = _found_classes(labels)
+    known = _completed(found, n_classes) if classes is None else _given(classes, found, n_classes)
+    return known, _positions(labels, known)
 
 
 def distinct_labels(labels: NDArray[Any]) -> NDArray[Any]:
@@ -36,22 +43,19 @@ def distinct_labels(labels: NDArray[Any]) -> NDArray[Any]:
     return np.unique(labels)
 
 
-def _codes(y: ArrayLike, classes: ArrayLike | None, n_classes: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The classes, those given or those found in sorted order, and the position of every label among them."""
-    if y is None:
-        raise ValueError("y is None; the labels are needed.")
-    labels = column_or_1d(y)
-    if len(labels) == 0:
-        raise ValueError("y is empty; at least one row is needed.")
-    found = _found_classes(labels)
-    known = _completed(found, n_classes) if classes is None else _given(classes, found, n_classes)
-    if n_classes == 2:
-        return known, np.asarray(labels == known[1]).view(np.int8)
-    order = np.argsort(known)
-    return known, order[np.searchsorted(known, labels, sorter=order)]
+def encode(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
+    """The position of every label among the sorted classes."""
+    codes = np.searchsorted(classes, y)
+    unknown = classes[np.minimum(codes, len(classes) - 1)] != y
+    if unknown.any():
+        raise ValueError(f"y contains {y[unknown].tolist()[0]!r}, which was not there in the first pass over the data.")
+    return np.asarray(codes, dtype=np.intp)
 
 
 def _found_classes(labels: NDArray[Any]) -> NDArray[Any]:
+    """The distinct labels in sorted order; missing values and fractions are refused."""
+    if len(labels) == 0:
+        raise ValueError("y is empty; at least one row is needed.")
     if labels.dtype == object:  # one pass in place of sorting all labels
         try:
             found = np.array(sorted(set(labels)), dtype=object)
@@ -62,19 +66,30 @@ def _found_classes(labels: NDArray[Any]) -> NDArray[Any]:
     check_array(found, ensure_2d=False, dtype=None, input_name="y")
     if found.dtype.kind == "f" and (found != np.floor(found)).any():
         example = found[found != np.floor(found)][0]
-        raise ValueError(f"y must hold labels, got the fraction {example}; labels come first, then probabilities.")
+        raise ValueError(
+            f"Unknown label type: y must hold labels, got the fraction {example}; is it the target of a regression, or "
+            "are y and the probabilities interchanged?"
+        )
     return found
 
 
+def _positions(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:
+    """Of every label among the classes, all of which are known; of a byte each for two classes."""
+    if len(classes) == 2:
+        return np.asarray(labels == classes[1]).view(np.int8)
+    order = np.argsort(classes)
+    return order[np.searchsorted(classes, labels, sorter=order)]
+
+
 def _completed(found: NDArray[Any], n_classes: int) -> NDArray[Any]:
-    """The classes found, if they are as many as p has; one class only may be 0 or 1 (or -1, or a boolean)."""
+    """The classes found, if they are as many as p has; a single one may be 0 or 1 (or -1, or a boolean)."""
     if len(found) == n_classes:
         return found
     if n_classes == 2 and len(found) == 1 and found.dtype.kind in "biuf" and found[0] in (-1, 0, 1):
         return np.array([min(found[0], 0), 1])
     listed = ", ".join(repr(label) for label in found[:5].tolist()) + (", ..." if len(found) > 5 else "")
-    columns = "one column" if n_classes == 2 else f"{n_classes} columns"
     if len(found) > n_classes:
+        columns = "one column" if n_classes == 2 else f"{n_classes} columns"
         raise ValueError(
             f"y holds {len(found)} classes ({listed}), but p has {columns}; p needs a column for every class."
         )
@@ -92,21 +107,3 @@ def _given(classes: ArrayLike, found: NDArray[Any], n_classes: int) -> NDArray[A
     if unknown:
         raise ValueError(f"y holds the label {unknown[0]!r}, which is not among classes {known.tolist()}.")
     return known
-
-
-def _checked_labels(y: ArrayLike | None, n_rows: int) -> NDArray[Any]:
-    labels = column_or_1d(y, warn=True)
-    check_array(labels, ensure_2d=False, dtype=None, input_name="y")
-    check_classification_targets(labels)
-    if len(labels) != n_rows:
-        raise ValueError(f"y has {len(labels)} rows, X has {n_rows}: inconsistent numbers of samples.")
-    return np.asarray(labels)
-
-
-def encode(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
-    """The position of every label among the sorted classes."""
-    codes = np.searchsorted(classes, y)
-    unknown = classes[np.minimum(codes, len(classes) - 1)] != y
-    if unknown.any():
-        raise ValueError(f"y contains {y[unknown].tolist()[0]!r}, which was not there in the first pass over the data.")
-    return np.asarray(codes, dtype=np.intp)

@@ -7,6 +7,10 @@ from math import inf, isfinite
 from numbers import Integral, Real
 from typing import TypeVar
 
+from numpy.typing import ArrayLike
+
+from properly.numeric.probabilities import Array, as_float
+
 T = TypeVar("T")
 
 
@@ -84,8 +88,31 @@ def numbered(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def checked_confidence(confidence: float) -> float:
-    check_finite(confidence, "confidence")
-    if not 0.0 < confidence < 1.0:
-        raise ValueError(f"confidence must lie strictly between 0 and 1, got {confidence}.")
-    return float(confidence)
+def named(things: Iterable[T] | Mapping[str, T], reserved: Iterable[str] = ()) -> dict[str, T]:
+    """Under the names that a user gave, or else under what each prints as (a key as itself), numbered where equal.
+
+    >>> named(["log", 1, "log"])
+    {'log': 'log', '1': 1, 'log (2)': 'log'}
+    """
+    if isinstance(things, Mapping):
+        return dict(zip(checked_names(things, reserved), things.values(), strict=True))
+    listed = list(things)
+    return dict(zip(numbered(each if isinstance(each, str) else repr(each) for each in listed), listed, strict=True))
+
+
+def checked_confidence(confidence: object) -> float:
+    """A probability strictly between 0 and 1."""
+    if isinstance(confidence, Real) and 0.0 < float(confidence) < 1.0:
+        return float(confidence)
+    raise ValueError(f"confidence must lie strictly between 0 and 1, got {confidence!r}.")
+
+
+def checked_thresholds(thresholds: ArrayLike) -> Array:
+    """One or several probabilities from 0 to 1, as an array of the same shape."""
+    at = as_float(thresholds, "thresholds")
+    if at.size == 0:
+        raise ValueError("thresholds must have at least one entry, got none.")
+    bad = ~((at >= 0.0) & (at <= 1.0))
+    if bad.any():
+        raise ValueError(f"thresholds must lie in [0, 1], got {at[bad].flat[0]}.")
+    return at

@@ -17,17 +17,17 @@ from properly.metrics.decisions import (
 from properly.metrics.decomposition import Decomposition, score_decomposition
 from properly.metrics.paired import PairedDifference, SignTest, paired_bootstrap, sign_test
 from properly.metrics.ranking import AreaUnderCurve, auc, auc_difference
-from properly.metrics.scorers import SCORERS, proper_scorer
+from properly.metrics.scorers import METRICS, SCORERS, Metric, proper_scorer
 from properly.metrics.scores import brier_score, log_loss, probability_rmse, proper_score, row_losses, skill_score
 from properly.metrics.smooth import smooth_calibration_error
-from properly.metrics.thresholds import MurphyCurve, NetBenefitCurve, cost_weighted_error, murphy_curve, net_benefit
+from properly.metrics.thresholds import cost_weighted_error
 
 __all__ = [
+    "METRICS",
     "SCORERS",
     "AreaUnderCurve",
     "Decomposition",
-    "MurphyCurve",
-    "NetBenefitCurve",
+    "Metric",
     "PairedDifference",
     "SignTest",
     "ThresholdChoice",
@@ -44,8 +44,6 @@ __all__ = [
     "decide",
     "expected_calibration_error",
     "log_loss",
-    "murphy_curve",
-    "net_benefit",
     "paired_bootstrap",
     "parse_costs",
     "probability_rmse",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Integral
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,31 +11,10 @@ from scipy import special as sc
 
 from properly.inputs.forecast import Forecast, read_binary, read_forecast
 from properly.inputs.options import checked_count, choose
-from properly.metrics.counts import cuts_of
+from properly.metrics.counts import distinct_forecasts
 from properly.numeric.probabilities import Array
 
 _ROUNDING = 1e-12  # of sums of weights
-
-
-class _Bins(NamedTuple):
-    """Bins that hold rows: their weight, mean forecast and frequency of positives."""
-
-    weight: Array
-    forecast: Array
-    frequency: Array
-
-    @property
-    def gap(self) -> Array:
-        return self.forecast - self.frequency
-
-    @property
-    def share(self) -> Array:
-        return self.weight / self.weight.sum()
-
-    @property
-    def variance(self) -> Array:
-        """The estimated variance of the frequency; 0 in a bin of one row, which says nothing about it."""
-        return self.frequency * (1.0 - self.frequency) / np.where(self.weight > 1.0, self.weight - 1.0, np.inf)
 
 
 def calibration_loss(
@@ -57,10 +35,8 @@ def calibration_loss(
     0.1117
     """
     forecast = read_binary(y, p, sample_weight, classes)
-    index = _equal_width(forecast, _checked_bins(n_bins))
-    weight = np.bincount(index, forecast.weight)
-    own = np.bincount(index, _positive_weight(forecast))
-    frequency = own / np.where(weight > 0.0, weight, 1.0)
+    index = _equal_width(forecast, checked_count(n_bins, "n_bins", 1))
+    _, frequency = _frequencies(forecast, index)
     return forecast.mean((forecast.p - frequency[index]) ** 2)
 
 
@@ -109,8 +85,8 @@ def expected_calibration_error(
     >>> expected_calibration_error(y, p, n_bins=2, strategy="mass", norm=2)
     0.1699...
     """
-    measure = _Measure.of(n_bins, strategy, norm, debiased)
-    return measure(read_binary(y, p, sample_weight, classes))
+    error = _binned_error(n_bins, strategy, norm, debiased)
+    return error(read_binary(y, p, sample_weight, classes))
 
 
 def classwise_calibration_error(
@@ -131,10 +107,9 @@ def classwise_calibration_error(
     >>> classwise_calibration_error([0, 1, 2], [[0.8, 0.1, 0.1], [0.3, 0.7, 0.0], [0.0, 0.0, 1.0]])
     0.1111...
     """
-    measure = _Measure.of(n_bins, strategy, norm, debiased)
+    error = _binned_error(n_bins, strategy, norm, debiased)
     forecast = read_forecast(y, p, sample_weight, classes)
-    n_classes = 2 if forecast.binary else forecast.p.shape[1]
-    return float(np.mean([measure(forecast.of_class(k)) for k in range(n_classes)]))
+    return float(np.mean([error(forecast.of_class(k)) for k in range(len(forecast.classes))]))
 
 
 def confidence_calibration_error(
@@ -156,32 +131,36 @@ def confidence_calibration_error(
     >>> confidence_calibration_error([0, 1, 2], [[0.8, 0.1, 0.1], [0.7, 0.3, 0.0], [0.0, 0.0, 1.0]], n_bins=5)
     0.1666...
     """
-    measure = _Measure.of(n_bins, strategy, norm, debiased)
-    return measure(read_forecast(y, p, sample_weight, classes).most_probable())
+    error = _binned_error(n_bins, strategy, norm, debiased)
+    return error(read_forecast(y, p, sample_weight, classes).most_probable())
 
 
-class _Measure(NamedTuple):
-    """An expected calibration error with all its options."""
+def _binned_error(n_bins: int, strategy: str, norm: int, debiased: bool) -> Callable[[Forecast], float]:
+    """The expected calibration error with these options, once they are checked."""
+    n_bins = checked_count(n_bins, "n_bins", 1)
+    binning = choose(strategy, _STRATEGIES, "strategy")
+    if isinstance(norm, bool) or not isinstance(norm, Integral) or norm not in _NORMS:
+        raise ValueError(f"norm must be 1 or 2, got {norm!r}.")
 
-    n_bins: int
-    binning: Callable[[Forecast, int], NDArray[np.intp]]
-    distance: Callable[[_Bins], float]
-
-    @classmethod
-    def of(cls, n_bins: int, strategy: str, norm: int, debiased: bool) -> _Measure:
-        binning = choose(strategy, _STRATEGIES, "strategy")
-        if isinstance(norm, bool) or not isinstance(norm, Integral) or norm not in _NORMS:
-            raise ValueError(f"norm must be 1 or 2, got {norm!r}.")
-        return cls(_checked_bins(n_bins), binning, _NORMS[norm][bool(debiased)])
-
-    def __call__(self, forecast: Forecast) -> float:
-        index = self.binning(forecast, self.n_bins)
-        weight = np.bincount(index, forecast.weight).astype(np.float64)
+    def error(forecast: Forecast) -> float:
+        index = binning(forecast, n_bins)
+        weight, frequency = _frequencies(forecast, index)
         used = weight > 0.0
+        weight, frequency = weight[used], frequency[used]
         mass = forecast.p if forecast.weight is None else forecast.p * forecast.weight
-        own = np.bincount(index, _positive_weight(forecast))
-        weight = weight[used]
-        return self.distance(_Bins(weight, np.bincount(index, mass)[used] / weight, own[used] / weight))
+        gap = np.abs(np.bincount(index, mass)[used] / weight - frequency)
+        # The estimated variance of a frequency is 0 in a bin of one row, which says nothing about it.
+        variance = frequency * (1.0 - frequency) / np.where(weight > 1.0, weight - 1.0, np.inf)
+        return _NORMS[norm](weight / weight.sum(), gap, variance if debiased else np.zeros_like(variance))
+
+    return error
+
+
+def _frequencies(forecast: Forecast, index: NDArray[np.intp]) -> tuple[Array, Array]:
+    """The weight of the rows in each bin, and the frequency of positives there (0 in an empty bin)."""
+    weight = np.bincount(index, forecast.weight).astype(np.float64)
+    own = forecast.positive if forecast.weight is None else forecast.positive * forecast.weight
+    return weight, np.bincount(index, own) / np.where(weight > 0.0, weight, 1.0)
 
 
 def _equal_width(forecast: Forecast, n_bins: int) -> NDArray[np.intp]:
@@ -190,45 +169,25 @@ def _equal_width(forecast: Forecast, n_bins: int) -> NDArray[np.intp]:
 
 def _equal_mass(forecast: Forecast, n_bins: int) -> NDArray[np.intp]:
     """A forecast lies in bin ⌊n_bins · share of the rows below it⌋."""
-    cuts = cuts_of(forecast)
-    mass = cuts.negative + cuts.positive
-    below = np.cumsum(mass) - mass
+    found = distinct_forecasts(forecast)
+    below = np.cumsum(found.weight) - found.weight
     begins = np.searchsorted(below, np.arange(1, n_bins) * (forecast.total / n_bins) * (1.0 - _ROUNDING))
-    return np.searchsorted(cuts.values[begins[begins < len(below)]], forecast.p, side="right")
+    return np.searchsorted(found.p[begins[begins < len(below)]], forecast.p, side="right")
 
 
 _STRATEGIES = {"width": _equal_width, "mass": _equal_mass}
 
 
-def _plain_1(bins: _Bins) -> float:
-    return float(np.sum(bins.share * np.abs(bins.gap)))
-
-
-def _plain_2(bins: _Bins) -> float:
-    return float(np.sqrt(np.sum(bins.share * bins.gap**2)))
-
-
-def _debiased_1(bins: _Bins) -> float:
-    """2 |g| - E|g + s Z|, where E|g + s Z| = s √(2/π) exp(-g²/2s²) + |g| erf(|g|/(s √2))."""
-    gap, deviation = np.abs(bins.gap), np.sqrt(bins.variance)
+def _norm_1(share: Array, gap: Array, variance: Array) -> float:
+    """2 |g| - E|g + s Z|, where E|g + s Z| = s √(2/π) exp(-g²/2s²) + |g| erf(|g|/(s √2)); |g| where s = 0."""
+    deviation = np.sqrt(variance)
     ratio = gap / np.where(deviation > 0.0, deviation, 1.0)
     expected = deviation * np.sqrt(2.0 / np.pi) * np.exp(-0.5 * ratio**2) + gap * sc.erf(ratio / np.sqrt(2.0))
-    return max(0.0, float(np.sum(bins.share * (2.0 * gap - np.where(deviation > 0.0, expected, gap)))))
+    return max(0.0, float(np.sum(share * (2.0 * gap - np.where(deviation > 0.0, expected, gap)))))
 
 
-def _debiased_2(bins: _Bins) -> float:
-    return float(np.sqrt(max(0.0, np.sum(bins.share * (bins.gap**2 - bins.variance)))))
+def _norm_2(share: Array, gap: Array, variance: Array) -> float:
+    return float(np.sqrt(max(0.0, np.sum(share * (gap**2 - variance)))))
 
 
-_NORMS: dict[int, tuple[Callable[[_Bins], float], Callable[[_Bins], float]]] = {  # norm: (plain, debiased)
-    1: (_plain_1, _debiased_1),
-    2: (_plain_2, _debiased_2),
-}
-
-
-def _checked_bins(n_bins: int) -> int:
-    return checked_count(n_bins, "n_bins", 1)
-
-
-def _positive_weight(forecast: Forecast) -> Array:
-    return forecast.positive.astype(np.float64) if forecast.weight is None else forecast.positive * forecast.weight
+_NORMS = {1: _norm_1, 2: _norm_2}

@@ -12,28 +12,32 @@ from properly.numeric.isotonic import isotonic_blocks
 from properly.numeric.probabilities import Array
 
 
-class Cuts(NamedTuple):
+class DistinctForecasts(NamedTuple):
     """The distinct forecasts in rising order, and the weight of negatives and positives at each."""
 
-    values: Array
+    p: Array
     negative: Array
     positive: Array
 
     @property
-    def missed(self) -> Array:
-        """The weight of positives below each value, and below a threshold above them all."""
+    def weight(self) -> Array:
+        return self.negative + self.positive
+
+    @property
+    def positives_below(self) -> Array:
+        """The weight of positives below each forecast, and below a threshold above them all: the misses."""
         return np.concatenate([[0.0], np.cumsum(self.positive)])
 
     @property
-    def false(self) -> Array:
-        """The weight of negatives at or above each value, and above them all."""
+    def negatives_from(self) -> Array:
+        """The weight of negatives from each forecast on, and above them all: the false alarms."""
         return np.concatenate([np.cumsum(self.negative[::-1])[::-1], [0.0]])
 
 
-def cuts_of(forecast: Forecast) -> Cuts:
+def distinct_forecasts(forecast: Forecast) -> DistinctForecasts:
     """All places where decisions change, by one sort."""
     if forecast.weight is not None:
-        return ordered_cuts(forecast, np.argsort(forecast.p))[0]
+        return distinct_in_order(forecast, np.argsort(forecast.p))[0]
     # The two highest bits of a float64 in [0, 1] are 0, and numbers are in the order of their bits: with the label
     # as a new lowest bit a single plain sort, much faster than an argsort, brings both into order.
     keys = np.abs(forecast.p).view(np.uint64) << np.uint64(1)  # -0 has a sign
@@ -41,22 +45,43 @@ def cuts_of(forecast: Forecast) -> Cuts:
     keys.sort()
     own = (keys & np.uint64(1)).astype(np.int8)
     keys >>= np.uint64(1)
-    begins = group_begins(keys)
-    sizes = np.diff(begins, append=len(keys))
-    positive = _group_sums(own, begins)
-    return Cuts(keys[begins].view(np.float64), sizes - positive, positive)
+    begins = _begins(keys)
+    positive = _sums(own, begins)
+    return DistinctForecasts(keys[begins].view(np.float64), np.diff(begins, append=len(keys)) - positive, positive)
 
 
-def ordered_cuts(forecast: Forecast, order: NDArray[np.intp]) -> tuple[Cuts, NDArray[np.intp]]:
-    """The cuts from a known order of the rows, and the number of rows at each."""
+def distinct_in_order(forecast: Forecast, order: NDArray[np.intp]) -> tuple[DistinctForecasts, NDArray[np.intp]]:
+    """The distinct forecasts from a known order of the rows, and the number of rows at each."""
     p, positive = forecast.p[order], forecast.positive[order]
-    begins = group_begins(p)
+    begins = _begins(p)
     weight = np.ones(len(p)) if forecast.weight is None else forecast.weight[order]
-    cuts = Cuts(p[begins], _group_sums(weight * ~positive, begins), _group_sums(weight * positive, begins))
-    return cuts, np.diff(begins, append=len(p))
+    found = DistinctForecasts(p[begins], _sums(weight * ~positive, begins), _sums(weight * positive, begins))
+    return found, np.diff(begins, append=len(p))
 
 
-def group_begins(ordered: NDArray[np.generic]) -> NDArray[np.intp]:
+def grouped_forecasts(forecast: Forecast, max_points: int) -> tuple[Array, Array, Array]:
+    """Every distinct forecast with its weight and that of its positives; neighbours are grouped if there are too many.
+
+    The groups of neighbours have about equal weight, and none reaches across two blocks of the isotonic regression of
+    all rows (unless there are more than half as many blocks as points): that of the groups is the same, exactly.
+    """
+    found = distinct_forecasts(forecast)
+    p, weight, positive = found.p, found.weight, found.positive
+    if len(p) <= max_points:
+        return p, weight, positive
+    blocks = isotonic_blocks(positive, weight)
+    if 2 * len(blocks) > max_points:
+        blocks = blocks[:1]
+    n_equal = max_points - len(blocks)
+    below = np.cumsum(weight)
+    equal = np.searchsorted(below, below[-1] * np.arange(1, n_equal) / n_equal)
+    begins = np.union1d(blocks, np.minimum(equal, len(below) - 1))
+    last = np.append(begins[1:], len(p)) - 1
+    moment, weight, positive = (np.add.reduceat(each, begins) for each in (weight * p, weight, positive))
+    return np.clip(moment / weight, p[begins], p[last]), weight, positive  # rounding stays inside
+
+
+def _begins(ordered: NDArray[np.generic]) -> NDArray[np.intp]:
     """Where each of the distinct values begins."""
     new = np.empty(len(ordered), dtype=bool)
     new[0] = True
@@ -64,47 +89,7 @@ def group_begins(ordered: NDArray[np.generic]) -> NDArray[np.intp]:
     return np.flatnonzero(new)
 
 
-def _group_sums(values: NDArray[np.generic], begins: NDArray[np.intp]) -> Array:
+def _sums(values: NDArray[np.generic], begins: NDArray[np.intp]) -> Array:
     if len(begins) == len(values):
         return values.astype(np.float64)
     return np.add.reduceat(values, begins, dtype=np.float64)
-
-
-class PointCounts(NamedTuple):
-    """Distinct forecasts from small to large, the weight of their rows, and the weight of the positives among these."""
-
-    forecast: Array
-    weight: Array
-    positive: Array
-
-
-def point_counts(forecast: Forecast, max_points: int) -> PointCounts:
-    """Count every distinct forecast; if there are more than `max_points`, neighbours are taken together.
-
-    The groups of neighbours have about equal weight, and none reaches across two blocks of the isotonic regression of
-    all rows (unless there are more than half as many blocks as points): that of the groups is the same, exactly.
-    """
-    cuts = cuts_of(forecast)
-    exact = PointCounts(cuts.values, cuts.negative + cuts.positive, cuts.positive)
-    if len(exact.forecast) <= max_points:
-        return exact
-    return _grouped(exact, _group_starts(exact, max_points))
-
-
-def _group_starts(exact: PointCounts, max_points: int) -> NDArray[np.intp]:
-    blocks = isotonic_blocks(exact.positive, exact.weight)
-    if 2 * len(blocks) > max_points:
-        blocks = blocks[:1]
-    n_equal = max_points - len(blocks)
-    below = np.cumsum(exact.weight)
-    equal = np.searchsorted(below, below[-1] * np.arange(1, n_equal) / n_equal)
-    return np.union1d(blocks, np.minimum(equal, len(below) - 1))
-
-
-def _grouped(exact: PointCounts, starts: NDArray[np.intp]) -> PointCounts:
-    weight, positive = np.add.reduceat(exact.weight, starts), np.add.reduceat(exact.positive, starts)
-    mean = np.add.reduceat(exact.weight * exact.forecast, starts) / weight
-    last = np.append(starts[1:], len(exact.forecast)) - 1
-    return PointCounts(
-        np.clip(mean, exact.forecast[starts], exact.forecast[last]), weight, positive
-    )  # rounding stays inside

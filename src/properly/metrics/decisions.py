@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from properly.inputs.forecast import Forecast, read_binary, read_probabilities
-from properly.metrics.counts import Cuts, cuts_of
+from properly.metrics.counts import distinct_forecasts
 from properly.numeric.probabilities import Array, as_float
 
 _BLOCK = 1 << 16
@@ -275,9 +275,9 @@ def best_threshold(
 def best_threshold_of(forecast: Forecast, matrix: Array) -> ThresholdChoice:
     """`best_threshold` of a checked forecast and of costs from `binary_costs`."""
     theory = threshold_of(matrix)
-    cuts = cuts_of(forecast)
+    found = distinct_forecasts(forecast)
     # Cut i calls the forecasts from the i-th on positive; the last cut calls none so.
-    missed, false = cuts.missed, cuts.false
+    missed, false = found.positives_below, found.negatives_from
     negative, positive = forecast.class_weight
     total = forecast.total
 
@@ -285,32 +285,18 @@ def best_threshold_of(forecast: Forecast, matrix: Array) -> ThresholdChoice:
         counts = ((negative - false[cut], false[cut]), (missed[cut], positive - missed[cut]))
         return sum(each[i, j] * (counts[i][j] / total) for i in (0, 1) for j in (0, 1))
 
-    costs_of_cuts, sizes = cost(slice(None)), cost(slice(None), np.abs(matrix))
-    lowest = costs_of_cuts.argmin()
-    cheapest = np.flatnonzero(costs_of_cuts <= costs_of_cuts[lowest] + _ROUNDING * np.maximum(sizes, sizes[lowest]))
-    at_theory = int(np.searchsorted(cuts.values, theory))  # as p >= theory decides, and `decide`
-    low, high = _interval(cuts, cheapest)
-    distance = np.where(cheapest == at_theory, -1.0, np.maximum(low - theory, theory - high))
-    chosen = int(np.argmin(distance))
+    costs, sizes = cost(slice(None)), cost(slice(None), np.abs(matrix))
+    lowest = costs.argmin()
+    cheapest = np.flatnonzero(costs <= costs[lowest] + _ROUNDING * np.maximum(sizes, sizes[lowest]))
+    at_theory = int(np.searchsorted(found.p, theory))  # as p >= theory decides, and `decide`
+    # Thresholds above `low` and up to `high` amount to the same cut.
+    edges = np.concatenate([[0.0], found.p, [1.0 if found.p[-1] < 1.0 else np.nextafter(1.0, 2.0)]])
+    low, high = edges[cheapest], edges[cheapest + 1]
+    chosen = int(np.argmin(np.where(cheapest == at_theory, -1.0, np.maximum(low - theory, theory - high))))
     cut = int(cheapest[chosen])
     threshold = theory if cut == at_theory else _middle(float(low[chosen]), float(high[chosen]))
-    return ThresholdChoice(
-        threshold,
-        float(cost(cut)),
-        theory,
-        float(cost(at_theory)),
-        float(positive - missed[cut]),
-        float(false[cut]),
-        float(missed[cut]),
-        float(negative - false[cut]),
-    )
-
-
-def _interval(cuts: Cuts, cut: NDArray[np.intp]) -> tuple[Array, Array]:
-    """The thresholds above `low` and up to `high` that amount to a cut."""
-    above_all = 1.0 if cuts.values[-1] < 1.0 else np.nextafter(1.0, 2.0)
-    edges = np.concatenate([[0.0], cuts.values, [above_all]])
-    return edges[cut], edges[cut + 1]
+    counts = (positive - missed[cut], false[cut], missed[cut], negative - false[cut])
+    return ThresholdChoice(threshold, float(cost(cut)), theory, float(cost(at_theory)), *map(float, counts))
 
 
 def _middle(low: float, high: float) -> float:

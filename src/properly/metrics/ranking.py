@@ -11,7 +11,7 @@ from scipy import special as sc
 
 from properly.inputs.forecast import Forecast, read_binary
 from properly.inputs.options import checked_confidence
-from properly.metrics.counts import Cuts, cuts_of, ordered_cuts
+from properly.metrics.counts import DistinctForecasts, distinct_forecasts, distinct_in_order
 from properly.metrics.paired import PairedDifference
 from properly.numeric.probabilities import Array
 
@@ -72,10 +72,9 @@ def auc_of(forecast: Forecast, confidence: float = 0.95) -> AreaUnderCurve:
     """`auc` of a checked forecast of two classes."""
     z = _normal_quantile(confidence)
     n_negative, n_positive = _checked_classes(forecast)
-    cuts = cuts_of(forecast)
-    above, below = _placements(cuts)
-    positives, negatives = _scatter(above, cuts.positive), _scatter(below, cuts.negative)
-    area, error = positives.mean, _standard_error(positives, negatives)
+    found = distinct_forecasts(forecast)
+    above, below = _placements(found)
+    area, error = _mean_and_error((above, found.positive), (below, found.negative))
     if min(n_positive, n_negative) < 1.0:
         return AreaUnderCurve(area, np.nan, 0.0, 1.0)
     if error == 0.0 or not 0.0 < area < 1.0 or min(n_positive, n_negative) == 1.0:
@@ -117,9 +116,9 @@ def auc_difference(
     apart = _row_placements(first) - _row_placements(second)
     if not apart.any():
         return PairedDifference(0.0, 0.0, 0.0, 1.0, 0.0)
-    sides = [_side(apart, first, positive) for positive in (True, False)]
-    scatters = [_scatter(*side) for side in sides]
-    difference, error = scatters[0].mean, _standard_error(*scatters)
+    weight = np.ones(len(apart)) if first.weight is None else first.weight
+    sides = [(apart[rows], weight[rows]) for rows in (first.positive, ~first.positive)]
+    difference, error = _mean_and_error(*sides)
     if counts.min() <= 1.0 or all(np.ptp(values) <= _ROUNDING for values, _ in sides):
         return PairedDifference(difference, -1.0, 1.0, np.nan, np.nan)
     p_value = float(sc.erfc(abs(difference) / error / np.sqrt(2.0)))
@@ -134,13 +133,13 @@ def _checked_classes(forecast: Forecast) -> Array:
     return weights
 
 
-def _placements(cuts: Cuts) -> tuple[Array, Array]:
-    """For a positive at each value the share of negatives below, for a negative that of positives above; ties half.
+def _placements(found: DistinctForecasts) -> tuple[Array, Array]:
+    """For a positive at each forecast the share of negatives below, for a negative that of positives above; ties half.
 
     Both have the area as their mean.
     """
     above, below = (
-        (upto - 0.5 * own) / upto[-1] for own, upto in ((x, np.cumsum(x)) for x in (cuts.negative, cuts.positive))
+        (upto - 0.5 * own) / upto[-1] for own, upto in ((x, np.cumsum(x)) for x in (found.negative, found.positive))
     )
     return above, 1.0 - below
 
@@ -148,34 +147,25 @@ def _placements(cuts: Cuts) -> tuple[Array, Array]:
 def _row_placements(forecast: Forecast) -> Array:
     """The placement of every row, in the order in which the rows came."""
     order = np.argsort(forecast.p)
-    cuts, sizes = ordered_cuts(forecast, order)
-    above, below = _placements(cuts)
+    found, sizes = distinct_in_order(forecast, order)
+    above, below = (np.repeat(each, sizes) for each in _placements(found))
     placements = np.empty(len(order))
-    placements[order] = np.where(forecast.positive[order], np.repeat(above, sizes), np.repeat(below, sizes))
+    placements[order] = np.where(forecast.positive[order], above, below)
     return placements
 
 
-def _side(values: Array, forecast: Forecast, positive: bool) -> tuple[Array, Array]:
-    """The values of one class and their weights."""
-    rows = forecast.positive if positive else ~forecast.positive
-    own = values[rows]
-    return own, np.ones(len(own)) if forecast.weight is None else forecast.weight[rows]
+def _mean_and_error(positives: tuple[Array, Array], negatives: tuple[Array, Array]) -> tuple[float, float]:
+    """The mean placement of positives, and its standard error; either class comes as placements and their weights."""
+    mean, of_positives = _mean_and_variance(*positives)
+    return mean, float(np.sqrt(of_positives + _mean_and_variance(*negatives)[1]))
 
 
-class _Scatter(NamedTuple):
-    mean: float
-    variance_of_mean: float  # 0 for a single row or less, which say nothing about it
-
-
-def _scatter(values: Array, weight: Array) -> _Scatter:
+def _mean_and_variance(values: Array, weight: Array) -> tuple[float, float]:
+    """The weighted mean and its variance, which is 0 for a single row or less, as these say nothing about it."""
     n_rows = float(np.sum(weight))
     mean = float(np.sum(weight * values) / n_rows)
     squares = float(np.sum(weight * (values - mean) ** 2))
-    return _Scatter(mean, squares / n_rows / (n_rows - 1.0) if n_rows > 1.0 else 0.0)
-
-
-def _standard_error(positives: _Scatter, negatives: _Scatter) -> float:
-    return float(np.sqrt(positives.variance_of_mean + negatives.variance_of_mean))
+    return mean, squares / n_rows / (n_rows - 1.0) if n_rows > 1.0 else 0.0
 
 
 def _normal_quantile(confidence: float) -> float:

@@ -1,24 +1,41 @@
-"""The metrics as scorers for `cross_val_score`, `GridSearchCV` and their kin: the larger the better."""
+"""The metrics by name, and as scorers for `cross_val_score`, `GridSearchCV` and their kin: the larger the better."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from numpy.typing import ArrayLike
 from sklearn.metrics import make_scorer
 
-from properly.losses import Loss, get_loss
+from properly.inputs.forecast import read_binary, read_forecast
+from properly.losses import LogLoss, Loss, get_loss
 from properly.metrics.calibration_error import (
     calibration_loss,
     classwise_calibration_error,
     confidence_calibration_error,
     expected_calibration_error,
 )
-from properly.metrics.decomposition import score_decomposition
-from properly.metrics.ranking import auc
+from properly.metrics.decomposition import Decomposition, decomposition_of
+from properly.metrics.ranking import auc_of
 from properly.metrics.scores import brier_score, log_loss, proper_score, skill_score
 from properly.metrics.smooth import smooth_calibration_error
+
+
+class Metric(NamedTuple):
+    """A number that judges probabilities.
+
+    `function` takes y, p and the keywords sample_weight and classes.
+    """
+
+    function: Callable[..., float]
+    larger_is_better: bool = False
+    multiclass: bool = True  # whether it is defined for more than two classes
+
+    def scorer(self, **options: Any) -> Any:
+        return make_scorer(
+            self.function, greater_is_better=self.larger_is_better, response_method="predict_proba", **options
+        )
 
 
 def proper_scorer(loss: str | Loss = "log", *, classes: ArrayLike | None = None) -> Any:
@@ -42,36 +59,43 @@ def proper_scorer(loss: str | Loss = "log", *, classes: ArrayLike | None = None)
 
     With metadata routing it takes weights: ``proper_scorer("log").set_score_request(sample_weight=True)``.
     """
-    return _scorer(proper_score, sign=-1, loss=get_loss(loss), classes=classes)
+    return Metric(proper_score).scorer(loss=get_loss(loss), classes=classes)
 
 
-def _scorer(metric: Callable[..., float], *, sign: int, **options: Any) -> Any:
-    return make_scorer(metric, greater_is_better=sign > 0, response_method="predict_proba", **options)
+def _parts(
+    y: ArrayLike, p: ArrayLike, sample_weight: ArrayLike | None = None, classes: ArrayLike | None = None
+) -> Decomposition:
+    return decomposition_of(read_forecast(y, p, sample_weight, classes), LogLoss())
 
 
 def _miscalibration(y: ArrayLike, p: ArrayLike, **options: Any) -> float:
-    return score_decomposition(y, p, **options).miscalibration
+    return _parts(y, p, **options).miscalibration
 
 
 def _discrimination(y: ArrayLike, p: ArrayLike, **options: Any) -> float:
-    return score_decomposition(y, p, **options).discrimination
+    return _parts(y, p, **options).discrimination
 
 
 def _area(y: ArrayLike, p: ArrayLike, **options: Any) -> float:
-    return auc(y, p, **options).area
+    return auc_of(read_binary(y, p, **options)).area
 
+
+METRICS = {
+    "log_loss": Metric(log_loss),
+    "brier_score": Metric(brier_score),
+    "skill_score": Metric(skill_score, larger_is_better=True),
+    "miscalibration": Metric(_miscalibration),
+    "discrimination": Metric(_discrimination, larger_is_better=True),
+    "calibration_loss": Metric(calibration_loss, multiclass=False),
+    "expected_calibration_error": Metric(expected_calibration_error, multiclass=False),
+    "classwise_calibration_error": Metric(classwise_calibration_error),
+    "confidence_calibration_error": Metric(confidence_calibration_error),
+    "smooth_calibration_error": Metric(smooth_calibration_error, multiclass=False),
+    "auc": Metric(_area, larger_is_better=True, multiclass=False),
+}
+"""Every metric that is one number: a line here makes it a scorer, and has it tested like the others."""
 
 SCORERS: dict[str, Any] = {
-    "neg_log_loss": _scorer(log_loss, sign=-1),
-    "neg_brier_score": _scorer(brier_score, sign=-1),
-    "skill_score": _scorer(skill_score, sign=1),
-    "neg_miscalibration": _scorer(_miscalibration, sign=-1),
-    "discrimination": _scorer(_discrimination, sign=1),
-    "neg_calibration_loss": _scorer(calibration_loss, sign=-1),
-    "neg_expected_calibration_error": _scorer(expected_calibration_error, sign=-1),
-    "neg_classwise_calibration_error": _scorer(classwise_calibration_error, sign=-1),
-    "neg_confidence_calibration_error": _scorer(confidence_calibration_error, sign=-1),
-    "neg_smooth_calibration_error": _scorer(smooth_calibration_error, sign=-1),
-    "auc": _scorer(_area, sign=1),
+    name if metric.larger_is_better else f"neg_{name}": metric.scorer() for name, metric in METRICS.items()
 }
 """Scorers of `predict_proba` by name; those named neg_ are negated errors, as in scikit-learn."""

@@ -61,8 +61,7 @@ def proper_score(
     >>> proper_score(["no", "yes", "yes"], [0.1, 0.8, 0.6], BetaLoss(1, 3))
     0.003719...
     """
-    forecast = read_forecast(y, p, sample_weight, classes)
-    return score_of(forecast, get_loss(loss))
+    return score_of(read_forecast(y, p, sample_weight, classes), get_loss(loss))
 
 
 def log_loss(
@@ -73,7 +72,7 @@ def log_loss(
     >>> log_loss([0, 1], [0.5, 0.5]), log_loss([0, 1], [0.5, 0.0])
     (0.693..., inf)
     """
-    return proper_score(y, p, LogLoss(), sample_weight=sample_weight, classes=classes)
+    return score_of(read_forecast(y, p, sample_weight, classes), LogLoss())
 
 
 def brier_score(
@@ -84,7 +83,7 @@ def brier_score(
     >>> brier_score([0, 1], [0.5, 0.75])
     0.15625
     """
-    return 2.0 * proper_score(y, p, SquaredLoss(), sample_weight=sample_weight, classes=classes)
+    return 2.0 * score_of(read_forecast(y, p, sample_weight, classes), SquaredLoss())
 
 
 def skill_score(
@@ -123,15 +122,14 @@ def skill_score(
     kind = get_loss(loss)
     score = score_of(forecast, kind)
     if reference is None:
-        yardstick = base_score(forecast, kind)
+        reference_score = base_score(forecast, kind)
     else:
-        yardstick = proper_score(
-            y, _as_rows(reference, np.shape(p)), kind, sample_weight=sample_weight, classes=classes
-        )
-    if score == yardstick:
+        rows = _as_rows(reference, np.shape(p))
+        reference_score = score_of(read_forecast(y, rows, sample_weight, classes), kind)
+    if score == reference_score:
         return 0.0
     with np.errstate(divide="ignore"):
-        return float(1.0 - np.float64(score) / yardstick)
+        return float(1.0 - np.float64(score) / reference_score)
 
 
 def _as_rows(reference: ArrayLike, shape: tuple[int, ...]) -> Array:

@@ -2,94 +2,87 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import special as sc
 
 from properly.inputs.options import choose
-from properly.plots.scales import SCALES, threshold_scale
-from properly.plots.style import INK, PALE, STYLES, as_text, canvas, panels, styles
+from properly.numeric.probabilities import Array
+from properly.plots.scales import SCALES, Scale, threshold_scale
+from properly.plots.style import INK, PALE, STYLES, canvas, panels, styles
 
 if TYPE_CHECKING:
-    from properly.diagnostics.murphy import Murphy, MurphyDifference
-if TYPE_CHECKING:
-    from properly.diagnostics.decision_curves import CostCurve, DecisionCurve
-if TYPE_CHECKING:
-    from properly.diagnostics.loss_curves import LossCurves
+    from properly.diagnostics import CostCurve, DecisionCurve, LossCurves, Murphy, MurphyDifference
+    from properly.diagnostics.results import ThresholdCurves
 
 THRESHOLD = "threshold: cost of a false alarm / (of a false alarm + of a miss)"
 
 
+@contextmanager
+def _over_thresholds(
+    result: ThresholdCurves, curves: Array, ax: Any, scale: str, **texts: Any
+) -> Iterator[tuple[Any, Scale, Array]]:
+    """Axes to draw on, the scale of the thresholds, and where these lie; at the end the axes are labelled."""
+    where = threshold_scale(scale, result.thresholds, curves)
+    with canvas(ax, (6.0, 4.4)) as axes:
+        yield axes, where, where(result.thresholds)
+        where.label(axes.xaxis)
+        axes.set(**texts)
+        axes.legend()
+
+
 def draw_murphy(result: Murphy, ax: Any = None, *, scale: str = "probability") -> Any:
     """Draw what `properly.diagnostics.murphy` found; see `Murphy.plot`."""
-    where = threshold_scale(scale, result.thresholds, np.vstack([result.base, result.errors]))
-    with canvas(ax, (6.0, 4.4)) as axes:
-        x = where(result.thresholds)
+    curves = np.vstack([result.base, result.errors])
+    texts = {"xlabel": THRESHOLD, "ylabel": "mean cost per row", "ylim": (0.0, None)}
+    with _over_thresholds(result, curves, ax, scale, **texts) as (axes, _, x):
         axes.plot(x, result.base, color=PALE, linewidth=1.0, label="base rate for all")
-        for name, errors, style in zip(result.names, result.errors, styles(len(result.names)), strict=True):
-            axes.plot(x, errors, color=style.colour, linestyle=style.line, label=as_text(name))
-        where.label(axes.xaxis)
-        axes.set(xlabel=THRESHOLD, ylabel="mean cost per row", ylim=(0.0, None))
-        axes.legend()
+        for name, curve, style in zip(result.names, result.errors, styles(result.names), strict=True):
+            axes.plot(x, curve, **style.look(name))
     return axes
 
 
 def draw_murphy_difference(result: MurphyDifference, ax: Any = None, *, scale: str = "probability") -> Any:
     """Draw what `properly.diagnostics.murphy_difference` found; see `MurphyDifference.plot`."""
-    where = threshold_scale(scale, result.thresholds, np.stack([result.low, result.high]))
-    with canvas(ax, (6.0, 4.4)) as axes:
-        x, colour = where(result.thresholds), STYLES[0].colour
+    curves, colour = np.stack([result.low, result.high]), STYLES[0].colour
+    texts = {"xlabel": THRESHOLD, "ylabel": "difference in mean cost per row"}
+    with _over_thresholds(result, curves, ax, scale, **texts) as (axes, _, x):
         label = f"{100 * result.confidence:g} % interval at each threshold"
         axes.axhline(0.0, color=PALE, linewidth=1.0)
-        axes.fill_between(x, result.low, result.high, color=colour, alpha=0.2, linewidth=0.0, label=label)
+        axes.fill_between(x, *curves, color=colour, alpha=0.2, linewidth=0.0, label=label)
         axes.plot(x, result.difference, color=colour, label="difference (below 0: the first is better)")
-        where.label(axes.xaxis)
-        axes.set(xlabel=THRESHOLD, ylabel="difference in mean cost per row")
-        axes.legend()
     return axes
 
 
 def draw_decision_curve(result: DecisionCurve, ax: Any = None, *, scale: str = "probability") -> Any:
     """Draw what `properly.diagnostics.decision_curve` found; see `DecisionCurve.plot`."""
-    where = threshold_scale(scale, result.thresholds, result.benefits)
-    with canvas(ax, (6.0, 4.4)) as axes:
-        x = where(result.thresholds)
+    top = max(float(np.max(result.benefits)), float(np.max(result.treat_all)), 1e-12)
+    texts = {"xlabel": "threshold: act from this probability on", "ylabel": "net benefit, in true positives per row"}
+    limits = (-0.15 * top, 1.08 * top)  # what is far below 0 does not matter: nobody need do worse than that
+    with _over_thresholds(result, result.benefits, ax, scale, ylim=limits, **texts) as (axes, _, x):
         axes.plot(x, result.treat_all, color=PALE, linewidth=1.0, label="act on all")
         axes.axhline(0.0, color=INK, linewidth=1.0, linestyle=(0, (5, 3)), label="act on none")
-        for name, benefits, style in zip(result.names, result.benefits, styles(len(result.names)), strict=True):
-            axes.plot(x, benefits, color=style.colour, linestyle=style.line, label=as_text(name))
-        top = max(float(np.max(result.benefits)), float(np.max(result.treat_all)), 1e-12)
-        where.label(axes.xaxis)
-        axes.set(xlabel="threshold: act from this probability on", ylabel="net benefit, in true positives per row")
-        axes.set_ylim(-0.15 * top, 1.08 * top)  # what is far below 0 does not matter: nobody need do worse than that
-        axes.legend()
+        for name, curve, style in zip(result.names, result.benefits, styles(result.names), strict=True):
+            axes.plot(x, curve, **style.look(name))
     return axes
 
 
 def draw_cost_curve(result: CostCurve, ax: Any = None, *, scale: str = "probability") -> Any:
     """Draw what `properly.diagnostics.cost_curve` found; see `CostCurve.plot`."""
-    where = threshold_scale(scale, result.thresholds, result.costs)
-    with canvas(ax, (6.0, 4.4)) as axes:
-        x = where(result.thresholds)
+    texts = {"xlabel": "threshold: positive from this probability on", "ylabel": "mean cost per row"}
+    with _over_thresholds(result, result.costs, ax, scale, **texts) as (axes, where, x):
         axes.axhline(result.constant, color=PALE, linewidth=1.0, label="the same decision for all")
         theory = result.choices[0].theoretical_threshold
-        axes.axvline(
-            float(where(np.array(theory))),
-            color=INK,
-            linewidth=1.0,
-            linestyle=(0, (1, 2)),
-            label=f"best if right: {theory:.3g}",
-        )
-        for name, costs, choice, style in zip(
-            result.names, result.costs, result.choices, styles(len(result.names)), strict=True
-        ):
-            axes.plot(x, costs, color=style.colour, linestyle=style.line, label=as_text(name))
+        look = {"color": INK, "linewidth": 1.0, "linestyle": (0, (1, 2))}
+        axes.axvline(float(where(np.array(theory))), label=f"best if right: {theory:.3g}", **look)
+        each = zip(result.names, result.costs, result.choices, styles(result.names), strict=True)
+        for name, curve, choice, style in each:
+            axes.plot(x, curve, **style.look(name))
             lowest = float(where(np.array(min(choice.threshold, 1.0))))
             axes.plot(lowest, choice.expected_cost, style.marker, color=style.colour, markersize=7)
-        where.label(axes.xaxis)
-        axes.set(xlabel="threshold: positive from this probability on", ylabel="mean cost per row")
-        axes.legend()
     return axes
 
 
@@ -115,12 +108,11 @@ def draw_loss_curves(result: LossCurves, *, scale: str = "probability") -> Any:
         for values, least in ((result.weight, _WEIGHTS[1]), (np.maximum(result.loss0, result.loss1), _HIGHEST_LOSS))
     )
     with panels(3, (3.9, 3.9), columns=3) as (weight, entropy, losses):
-        for k, (name, style) in enumerate(zip(result.names, styles(len(result.names)), strict=True)):
-            look = {"color": style.colour, "linestyle": style.line}
-            weight.plot(x, (result.weight / unit)[k, shown], label=as_text(name), **look)
-            entropy.plot(x, (result.entropy / unit)[k, shown], label=as_text(name), **look)
-            losses.plot(x, (result.loss1 / unit)[k, shown], label=as_text(name), **look)
-            losses.plot(x, (result.loss0 / unit)[k, shown], alpha=0.5, **look)
+        for k, (name, style) in enumerate(zip(result.names, styles(result.names), strict=True)):
+            weight.plot(x, (result.weight / unit)[k, shown], **style.look(name))
+            entropy.plot(x, (result.entropy / unit)[k, shown], **style.look(name))
+            losses.plot(x, (result.loss1 / unit)[k, shown], **style.look(name))
+            losses.plot(x, (result.loss0 / unit)[k, shown], alpha=0.5, color=style.colour, linestyle=style.line)
         weight.set(ylabel="weight ω(p)", yscale="log", ylim=(_WEIGHTS[0], 1.5 * heaviest))
         entropy.set(ylabel="entropy (expected loss if p is true)")
         losses.set(ylabel="loss (dark: positive, pale: negative)", ylim=(-0.02 * highest, highest))

@@ -11,9 +11,7 @@ from properly.plots.scales import SCALES, LogOdds, Scale
 from properly.plots.style import INK, PALE, STYLES, as_text, canvas, panels, visible
 
 if TYPE_CHECKING:
-    from properly.diagnostics.reliability import Reliability
-if TYPE_CHECKING:
-    from properly.diagnostics.reliability import MulticlassReliability
+    from properly.diagnostics import MulticlassReliability, Reliability
 
 _BARS = 40
 _NEAREST = 1e-12  # to 0 and to 1 that a log-odds axis reaches
@@ -33,17 +31,13 @@ def draw_reliability(
     with canvas(ax) as axes:
         x, y = where(result.forecast), where(result.recalibrated)
         low, high = where(result.low), where(result.high)
-        axes.plot(*[_diagonal(where)] * 2, color=PALE, linewidth=1.0)
-        below, above = (visible(axes, x, edge, (*limits, *limits)) for edge in (low, high))
-        axes.fill(
-            np.concatenate([x[below], x[above][::-1]]),
-            np.concatenate([low[below], high[above][::-1]]),
-            color=STYLES[0].colour,
-            alpha=0.2,
-            linewidth=0.0,
-            label=f"right forecasts, {100 * result.confidence:g} %",
-        )
-        kept = visible(axes, x, y, (*limits, *limits))
+        axes.plot([where.low, where.high], [where.low, where.high], color=PALE, linewidth=1.0)
+        below, above = (visible(axes, x, edge, limits) for edge in (low, high))
+        band_x = np.concatenate([x[below], x[above][::-1]])
+        band_y = np.concatenate([low[below], high[above][::-1]])
+        label = f"right forecasts, {100 * result.confidence:g} %"
+        axes.fill(band_x, band_y, color=STYLES[0].colour, alpha=0.2, linewidth=0.0, label=label)
+        kept = visible(axes, x, y, limits)
         axes.plot(x[kept], y[kept], color=STYLES[0].colour, label="observed")
         if len(x) == 1:  # no line or area would be seen
             axes.vlines(x, low, high, color=STYLES[0].colour, alpha=0.4, linewidth=4.0)
@@ -69,16 +63,13 @@ def _scale_of(result: Reliability, scale: str) -> Scale:
     return kind.of(float(there.min(initial=0.5)), float(there.max(initial=0.5)), lanes=True)
 
 
-def _diagonal(where: Scale) -> tuple[float, float]:
-    return (where.low, where.high) if isinstance(where, LogOdds) else (0.0, 1.0)
-
-
 def _mark_ends(axes: Any, where: LogOdds, x: Any, y: Any) -> None:
     """Triangles in the lanes of 0 and 1."""
-    for end, marker in ((where.low, "v"), (where.high, "^")):
-        inside = y < where.low if marker == "v" else y > where.high
+    for end, inside, edge, marker in (
+        (where.low, y < where.low, where.low - where.lane, "v"),
+        (where.high, y > where.high, where.high + where.lane, "^"),
+    ):
         if inside.any():
-            edge = end - where.lane if marker == "v" else end + where.lane
             ends = x[inside][[0, -1]]
             axes.plot(ends, [edge, edge], marker, color=STYLES[0].colour, markersize=6, clip_on=False)
         for line in (axes.axhline, axes.axvline):

@@ -18,8 +18,13 @@ _FLAT = 0.005  # of the height of curves: what changes less is not worth showing
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
+@dataclass(frozen=True)
 class Scale(ABC):
-    """Where a probability lies on an axis."""
+    """Where a probability lies on an axis: between `low` and `high`, with a margin on either side."""
+
+    low: float = 0.0
+    high: float = 1.0
+    margin: float = 0.01
 
     @classmethod
     @abstractmethod
@@ -30,8 +35,8 @@ class Scale(ABC):
     def __call__(self, p: Array) -> Array: ...
 
     @property
-    @abstractmethod
-    def limits(self) -> tuple[float, float]: ...
+    def limits(self) -> tuple[float, float]:
+        return self.low - self.margin, self.high + self.margin
 
     @abstractmethod
     def marks(self) -> list[tuple[float, str]]:
@@ -54,7 +59,6 @@ class Scale(ABC):
         (axes.set_xlim if which == "x" else axes.set_ylim)(left, right)
 
 
-@dataclass(frozen=True)
 class Plain(Scale):
     """p itself."""
 
@@ -65,44 +69,31 @@ class Plain(Scale):
     def __call__(self, p: Array) -> Array:
         return p
 
-    @property
-    def limits(self) -> tuple[float, float]:
-        return -0.01, 1.01
-
     def marks(self) -> list[tuple[float, str]]:
         return [(mark, f"{mark:g}") for mark in (0.0, 1.0, 0.2, 0.8, 0.4, 0.6)]
 
 
 @dataclass(frozen=True)
 class LogOdds(Scale):
-    """ln(p/(1-p)) between `low` and `high`; what lies beyond, such as 0 and 1, is drawn in a lane at the end.
+    """ln(p/(1-p)); what lies beyond `low` and `high`, such as 0 and 1, is drawn in a lane this far beyond the ends.
 
     Without lanes it is drawn at the end itself.
     """
 
-    low: float
-    high: float
-    lanes: bool
+    lane: float = 0.0
 
     @classmethod
     def of(cls, smallest: float, largest: float, lanes: bool) -> Self:
-        return cls(float(sc.logit(min(smallest, 0.4))), float(sc.logit(max(largest, 0.6))), lanes)
+        low, high = float(sc.logit(min(smallest, 0.4))), float(sc.logit(max(largest, 0.6)))
+        lane = _LANE * (high - low) if lanes else 0.0
+        return cls(low, high, 1.5 * lane, lane)
 
     def __call__(self, p: Array) -> Array:
         v = sc.logit(p)
         return np.where(v < self.low, self.low - self.lane, np.where(v > self.high, self.high + self.lane, v))
 
-    @property
-    def lane(self) -> float:
-        """How far the middle of a lane lies beyond the end."""
-        return _LANE * (self.high - self.low) if self.lanes else 0.0
-
-    @property
-    def limits(self) -> tuple[float, float]:
-        return self.low - 1.5 * self.lane, self.high + 1.5 * self.lane
-
     def marks(self) -> list[tuple[float, str]]:
-        ends = [(self.low - self.lane, "0"), (self.high + self.lane, "1")] if self.lanes else []
+        ends = [(self.low - self.lane, "0"), (self.high + self.lane, "1")] if self.lane else []
         tails = [
             (sign * float(sc.logit(10.0**power)), _written(power, upper))
             for power in range(-1, -309, -1)

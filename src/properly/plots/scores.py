@@ -10,11 +10,7 @@ from properly.inputs.options import checked_count, numbered
 from properly.plots.style import INK, STYLES, as_text, canvas, styles
 
 if TYPE_CHECKING:
-    from properly.diagnostics.score_densities import ScoreDensities
-if TYPE_CHECKING:
-    from properly.diagnostics.log_odds_fit import LogOddsFit
-if TYPE_CHECKING:
-    from properly.diagnostics.groups import GroupCalibration
+    from properly.diagnostics import GroupCalibration, LogOddsFit, ScoreDensities
 
 _COLOURS = (STYLES[0].colour, STYLES[5].colour)
 _HATCHES = (None, "///")  # in print the classes differ by these
@@ -25,19 +21,10 @@ def draw_score_densities(result: ScoreDensities, ax: Any = None) -> Any:
     with canvas(ax, (6.4, 4.4)) as axes:
         for side, (colour, hatch) in enumerate(zip(_COLOURS, _HATCHES, strict=True)):
             name = f"class {as_text(result.classes[side])}"
-            axes.stairs(
-                result.observed[side],
-                result.edges,
-                fill=True,
-                facecolor=(colour, 0.18),
-                edgecolor=(colour, 0.4),
-                hatch=hatch,
-                linewidth=0.0,
-                label=f"{name}, observed",
-            )
-            for method, density, style in zip(
-                result.methods, result.fitted[side], styles(len(result.methods)), strict=True
-            ):
+            look = {"facecolor": (colour, 0.18), "edgecolor": (colour, 0.4), "hatch": hatch, "linewidth": 0.0}
+            axes.stairs(result.observed[side], result.edges, fill=True, label=f"{name}, observed", **look)
+            each = zip(result.methods, result.fitted[side], styles(result.methods), strict=True)
+            for method, density, style in each:
                 label = f"{name}, {method.replace('_', ' ')}"
                 axes.plot(result.score, density, color=colour, linestyle=style.line, label=label)
         axes.set(xlabel="score", ylabel="density within the class", ylim=(0.0, None))
@@ -63,11 +50,9 @@ def draw_log_odds_fit(result: LogOddsFit, ax: Any = None) -> Any:
             end = high if marker == "v" else low if marker == "^" else at  # an open interval is marked at its end
             axes.vlines(result.score[inside], low, high, color=INK, linewidth=0.9, alpha=0.7)
             axes.plot(result.score[inside], end, marker, color=INK, markersize=5, fillstyle="full", label=label)
-        for name, curve, style in zip(result.names, result.curves, styles(len(result.names)), strict=True):
+        for name, curve, style in zip(result.names, result.curves, styles(result.names), strict=True):
             inside = np.clip(curve, bottom - 1.0, top + 1.0)  # infinite log-odds leave the frame
-            axes.plot(
-                result.grid, inside, color=style.colour, linestyle=style.line, label=as_text(name.replace("_", " "))
-            )
+            axes.plot(result.grid, inside, **style.look(name.replace("_", " ")))
         axes.set(xlabel="score", ylabel="log-odds of the positive class", ylim=(bottom, top))
         axes.legend()
     return axes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sized
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -19,6 +19,10 @@ class Style(NamedTuple):
     colour: str
     marker: str
     line: str
+
+    def look(self, name: object) -> dict[str, str]:
+        """Options of matplotlib for the line of this name."""
+        return {"color": self.colour, "linestyle": self.line, "label": as_text(name)}
 
 
 # Okabe–Ito colours, which colour-blind readers can tell apart; marker and line differ as well, for print.
@@ -46,11 +50,14 @@ _SETTINGS = {
 _PIXELS_PER_INCH = 72.0  # what falls between two of them is not seen
 
 
-def styles(n: int) -> list[Style]:
-    """A style for each of n curves; after the sixth, colours come again with other lines."""
-    rounds = [STYLES[k % len(STYLES)] for k in range(n)]
-    shifts = [_LINES.index(style.line) + k // len(STYLES) for k, style in enumerate(rounds)]
-    return [style._replace(line=_LINES[shift % len(_LINES)]) for style, shift in zip(rounds, shifts, strict=True)]
+def styles(curves: Sized) -> list[Style]:
+    """A style for each of the curves; after the sixth, colours come again with other lines."""
+    found = []
+    for k in range(len(curves)):
+        style = STYLES[k % len(STYLES)]
+        line = _LINES[(_LINES.index(style.line) + k // len(STYLES)) % len(_LINES)]
+        found.append(style._replace(line=line))
+    return found
 
 
 def as_text(name: object, longest: int = 40) -> str:
@@ -77,22 +84,20 @@ def panels(n: int, size: tuple[float, float], columns: int = 1, ax: Any = None) 
             yield [ax]
             return
         rows = -(-n // columns)
-        figure = require("matplotlib.figure", "plots").Figure(
-            figsize=(columns * size[0], rows * size[1]), layout="constrained"
-        )
-        drawn = [figure.add_subplot(rows, columns, k + 1) for k in range(n)]
-        yield drawn
+        inches = (columns * size[0], rows * size[1])
+        figure = require("matplotlib.figure", "plots").Figure(figsize=inches, layout="constrained")
+        yield [figure.add_subplot(rows, columns, k + 1) for k in range(n)]
 
 
-def visible(axes: Any, x: Array, y: Array, box: tuple[float, float, float, float]) -> NDArray[np.intp]:
-    """The points of a curve with rising x that matter when drawn with the limits (left, right, low, high).
+def visible(axes: Any, x: Array, y: Array, limits: tuple[float, float]) -> NDArray[np.intp]:
+    """The points of a curve with rising x that matter when drawn with these limits on both axes.
 
     While the curve stays within one pixel of height only its first and its last point are needed. A rising curve of
     any length, as of a million steps, becomes one of some hundred points, and looks the same.
     """
-    left, right, low, high = box
+    low, high = limits
     width, height = _PIXELS_PER_INCH * axes.get_position().size * axes.figure.get_size_inches()
-    column, row = np.floor(width * (x - left) / (right - left)), np.floor(height * (y - low) / (high - low))
+    column, row = (np.floor(size * (each - low) / (high - low)) for size, each in ((width, x), (height, y)))
     moved = np.diff(row) != 0.0
     first, last = np.concatenate([[True], moved]), np.concatenate([moved, [True]])
     begin = np.maximum.accumulate(np.where(first, np.arange(len(x)), 0))
