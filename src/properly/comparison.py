@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import column_or_1d
 
 from properly.calibration.methods import calibrator_of
 from properly.crossfit import Mask, cross_calibrated, cross_fitted, stratified_folds
 from properly.inputs.forecast import read_forecast
+from properly.inputs.labels import checked_labels
 from properly.inputs.optional import require
 from properly.inputs.weights import checked_weight
 from properly.losses import Loss, get_loss
@@ -259,30 +259,29 @@ def _part(tell: Progress, name: str, place: int, n_candidates: int) -> Callable[
 class _Rows(NamedTuple):
     """Checked labels and weights, and the fold in which each row is held out."""
 
-    labels: NDArray[Any]
-    codes: NDArray[np.intp]  # of the labels, among the classes
     classes: NDArray[Any]
+    codes: NDArray[Any]  # of the labels, among the classes
     folds: NDArray[np.intp]
     weight: Array | None
 
 
 def _folded(y: ArrayLike, cv: int, sample_weight: ArrayLike | None, random_state: int) -> _Rows:
-    labels = column_or_1d(y)
-    classes, codes = np.unique(labels, return_inverse=True)
+    classes, codes = checked_labels(y)
     weight = checked_weight(sample_weight, len(codes))
     counted = np.arange(len(codes)) if weight is None else np.flatnonzero(weight)
     folds = np.zeros(len(codes), dtype=np.intp)  # in which fold a row of weight 0 is makes no difference
     folds[counted] = stratified_folds(codes[counted], classes, cv, random_state)
-    return _Rows(labels, codes, classes, folds, weight)
+    return _Rows(classes, codes, folds, weight)
 
 
 def _held_out(estimator: Any, X: Any, rows: _Rows, tell: Callable[[float], None]) -> Array:
     """Probabilities of shape (n, K), those of every fold from a model fitted to the others."""
+    labels = rows.classes[rows.codes]
 
     def fit_predict(train: Mask, test: Mask) -> Array:
         fit, predict = np.flatnonzero(train), np.flatnonzero(test)
         weights = {} if rows.weight is None else {"sample_weight": rows.weight[fit]}
-        fitted = clone(estimator).fit(_safe_indexing(X, fit), rows.labels[fit], **weights)
+        fitted = clone(estimator).fit(_safe_indexing(X, fit), labels[fit], **weights)
         return np.asarray(fitted.predict_proba(_safe_indexing(X, predict)))
 
     return cross_fitted(rows.folds, fit_predict, tell)

@@ -32,7 +32,7 @@ def stratified_folds(
     codes : array of shape (n,)
         The class of every row, as its position in `classes`.
     classes : array
-        The labels, for messages.
+        The labels, two or more.
     cv : int
     random_state : int or RandomState
     splitter : {"StratifiedKFold", "permutation"}, default "StratifiedKFold"
@@ -44,8 +44,6 @@ def stratified_folds(
     >>> stratified_folds(np.array([0, 0, 0, 0, 1, 1]), np.array(["no", "yes"]), 5, 0)
     array([1, 1, 0, 0, 0, 1])
     """
-    if len(classes) < 2:
-        raise ValueError(f"y holds one class only, {classes.tolist()[0]!r}; at least 2 classes are needed.")
     counts = np.bincount(codes, minlength=len(classes))
     if counts.min() < 2:
         rarest = classes.tolist()[int(counts.argmin())]
