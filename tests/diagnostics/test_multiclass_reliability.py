@@ -38,7 +38,7 @@ def test_frame():
 
 
 def test_errors():
-    with pytest.raises(ValueError, match=r"reliability\(y, p\) shows all there is"):
+    with pytest.raises(ValueError, match=r"use reliability\(y, p\)"):
         multiclass_reliability([0, 1], [[0.2, 0.8], [0.4, 0.6]])
     with pytest.raises(ValueError, match="pass classes="):
         multiclass_reliability([0, 1], [[0.2, 0.7, 0.1], [0.4, 0.5, 0.1]])

@@ -1,4 +1,4 @@
-"""What is right and wrong with probabilities: numbers first (`.frame()`), then pictures (`.plot()`)."""
+"""Where probabilities are right and where not: numbers first (`.frame()`), then pictures (`.plot()`)."""
 
 from properly.diagnostics.decision_curves import CostCurve, DecisionCurve, cost_curve, decision_curve
 from properly.diagnostics.groups import GroupCalibration, by_group

@@ -75,9 +75,9 @@ def decision_curve(
 ) -> DecisionCurve:
     """Net benefit of acting when p >= c, at every threshold c, against acting always and never.
 
-    Whoever acts from the probability c on thinks that a false alarm costs c/(1 - c) times what a hit is worth. The net
-    benefit is hits less false alarms, weighted so, per row; the larger the better. A forecaster is worth using by
-    those whose threshold lies where its curve is above both "treat all" and 0.
+    It is right to act from the probability c on if a false alarm costs c/(1 - c) times what a hit is worth. The net
+    benefit is the hits less the false alarms, with that weight, per row; the larger the better. A forecaster is worth
+    using at the thresholds where its curve is above both "treat all" and 0.
 
     Parameters
     ----------

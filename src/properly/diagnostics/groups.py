@@ -34,7 +34,7 @@ class GroupCalibration(Result):
     score : array
         Mean loss; it depends on the base rate of a group, so that groups cannot be compared by it.
     miscalibration : array
-        The part of the score that recalibration within the group would mend; too large by chance in small groups.
+        The part of the score that recalibration within the group would remove; overestimated in small groups.
     confidence : float
     """
 
@@ -82,15 +82,15 @@ def by_group(
 ) -> GroupCalibration:
     """Whether forecasts are right in every group of rows, not only on the whole.
 
-    Errors of groups may cancel: a forecast can be calibrated for all rows together, and too low for women and too high
-    for men. For each group this gives the share of positives with Jeffreys' interval, the mean forecast, which should
-    lie within, the score, and how much of that is miscalibration.
+    Errors of groups may cancel: a forecast can be calibrated for all rows together, but be too low for women and too
+    high for men. For each group this gives the share of positives with Jeffreys' interval, the mean forecast, which
+    should lie within it, the score, and how much of that is miscalibration.
 
     Parameters
     ----------
     y : array of shape (n,)
     p : array of shape (n,), (n, 2) or (n, K)
-        For K > 2 classes the question is whether the most probable class is the true one, as often as it says.
+        For K > 2 classes "positive" means that the most probable class is the true one, with its probability.
     group : array of shape (n,)
         Any labels; missing values (None, nan) are a group of their own. Different labels that read the same, such as
         1 and "1", get a number.

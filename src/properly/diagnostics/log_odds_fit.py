@@ -1,4 +1,4 @@
-"""Log-odds counted in bins of the score, against what calibrators make of the score."""
+"""Log-odds observed in bins of the score, against those that calibrators estimate."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class LogOddsFit(Result):
         return self._attributes(*_COLUMNS) | dict(zip(self.names, self.fitted, strict=True))
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw counted log-odds as points with intervals, calibrators as lines. A triangle says: at least, at most."""
+        """Draw observed log-odds as points with intervals, calibrators as lines. Triangles are bounds."""
         return self._draw(ax)
 
 
@@ -71,7 +71,7 @@ def log_odds_fit(
     confidence: float = 0.9,
     sample_weight: ArrayLike | None = None,
 ) -> LogOddsFit:
-    """The log-odds of the positive class as a function of the score: as counted, and as calibrators have it.
+    """The log-odds of the positive class as a function of the score: as observed, and as calibrators estimate them.
 
     On this scale Platt's method is a straight line, asymmetric Laplace densities make three straight pieces, and a
     rare class is seen as clearly as a frequent one: a good way to find out which calibrator suits a score.
@@ -87,9 +87,9 @@ def log_odds_fit(
     scores : array of shape (n,)
         Log-odds, margins or other real numbers.
     calibrators : names or calibrators, or a mapping from names to them
-        A name, or a calibrator that is not fitted yet, is fitted to these rows; a fitted one, which must know the same
-        classes, is shown as it is, which is the honest way: fit on some rows, look at others. In a list equal names are
-        numbered.
+        A name, or a calibrator that is not fitted yet, is fitted to these rows; a fitted one, which must have the same
+        classes, is shown as it is. Better fit calibrators to other rows than those shown here. In a list equal names
+        are numbered.
     n_bins : int, default 25
         Bins have equal shares of rows, averaged over the classes, so that a rare class is not in one bin. Equal scores
         stay together, which may make for fewer bins.
@@ -122,18 +122,10 @@ def log_odds_fit(
     low, high = sc.logit(jeffreys_interval(positive, negative, level))
     grid = np.union1d(np.linspace(score[0], score[-1], _GRID), score)
     curves = np.array([_log_odds(each, grid) for each in fitted.values()]).reshape(len(fitted), len(grid))
+    at_score = curves[:, np.searchsorted(grid, score)]
+    log_odds = np.log(positive + 0.5) - np.log(negative + 0.5)
     return LogOddsFit(
-        score,
-        weight,
-        positive,
-        np.log(positive + 0.5) - np.log(negative + 0.5),
-        low,
-        high,
-        tuple(fitted),
-        curves[:, np.searchsorted(grid, score)],
-        grid,
-        curves,
-        level,
+        score, weight, positive, log_odds, low, high, tuple(fitted), at_score, grid, curves, confidence=level
     )
 
 

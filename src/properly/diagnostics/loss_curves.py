@@ -1,4 +1,4 @@
-"""What sets one proper loss apart from another: where its weight lies."""
+"""How proper losses differ: at which probabilities their weight lies."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class LossCurves(Result):
     weight : array of shape (n_losses, n_points)
         ω(p); a point mass is nan.
     entropy : array
-        The expected loss when p is said and true.
+        The expected loss if p is forecast and true.
     loss0, loss1 : array
         The loss of p when the row is negative, and when it is positive.
     """
@@ -52,7 +52,7 @@ class LossCurves(Result):
     def plot(self, *, scale: str = "probability") -> Any:
         """Draw weights, entropies and losses side by side; returns the matplotlib Figure.
 
-        A loss and a multiple of it are the same in use, so every loss is divided by the height of its entropy.
+        A loss and a multiple of it choose the same forecasts, so every loss is divided by the height of its entropy.
 
         Parameters
         ----------
@@ -62,7 +62,7 @@ class LossCurves(Result):
 
 
 def loss_curves(losses: Iterable[str | Loss] | Mapping[str, str | Loss] = ("log", "squared", "boosting")) -> LossCurves:
-    """Weight, entropy and partial losses of proper losses, to see which probabilities they care about.
+    """Weight, entropy and partial losses of proper losses, to see at which probabilities each of them has its weight.
 
     A proper loss is the average of cost-weighted errors over all thresholds c, with the weight ω(c) [1]. The log loss
     has ω = 1/(p(1-p)), much weight at both ends; squared loss has the same weight everywhere; a loss tailored to the

@@ -74,7 +74,7 @@ def murphy(
 ) -> Murphy:
     """The cost-weighted error at every threshold, for one forecaster or several.
 
-    At the threshold c a false alarm costs c and a miss 1 - c; decisions are right if p >= c means alarm. A forecaster
+    At the threshold c, where rows are called positive if p >= c, a false alarm costs c and a miss 1 - c. A forecaster
     whose curve is the lowest everywhere is the best by every proper score, whatever the costs; where curves cross, it
     depends on the costs (or on the score) which one to choose. The area under a curve, weighted by ω(c), is the proper
     score with the weight function ω; without a weight it is half the Brier score.

@@ -1,4 +1,4 @@
-"""Reliability: what the forecasts say against what happens, for two classes and for more."""
+"""Reliability: forecast probabilities against observed frequencies, for two classes and for more."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from properly.diagnostics.results import Result
 from properly.inputs.forecast import Forecast, read_binary, read_forecast
-from properly.inputs.options import checked_confidence, checked_count
+from properly.inputs.options import Seed, checked_confidence, checked_count
 from properly.metrics.counts import grouped_forecasts
 from properly.numeric.isotonic import isotonic_rates
 from properly.numeric.probabilities import Array
@@ -27,11 +27,11 @@ class Reliability(Result):
     Attributes
     ----------
     forecast : array
-        What was said.
+        The forecast probability.
     weight, positive : array
         The weight of the rows with this forecast, and of the positives among them.
     recalibrated : array
-        What should have been said: the share of positives in the isotonic block of the forecast.
+        What the forecast should have been: the share of positives in its isotonic block.
     low, high : array
         Where `recalibrated` would lie, with probability `confidence` at each forecast, if the forecasts were right.
     confidence : float
@@ -80,15 +80,15 @@ def reliability(
     classes: ArrayLike | None = None,
     n_resamples: int = 200,
     confidence: float = 0.9,
-    random_state: int | np.random.RandomState | None = 0,
+    random_state: Seed = 0,
     max_points: int = 100_000,
 ) -> Reliability:
     """Reliability diagram without bins to choose: isotonic regression of the labels on the forecasts (CORP).
 
-    Forecasts are right, or calibrated, if of those that say p a share p comes true. Isotonic regression estimates that
-    share as a non-decreasing function of the forecast; its blocks are the bins, as many and as wide as the
-    data want. The closer to the diagonal the better. Even perfect forecasts stray from it, since labels are chance:
-    the band says how far. For it, labels are drawn as if every forecast were right, and recalibrated in turn.
+    Forecasts are right, or calibrated, if of the rows that are given the probability p a share p is positive. Isotonic
+    regression estimates that share as a non-decreasing function of the forecast; its blocks are bins whose number and
+    widths follow from the data. The closer to the diagonal the better. Even right forecasts differ from it by chance:
+    the band shows how far. For it, labels are drawn as if every forecast were right, and recalibrated in turn.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def reliability_of(
     forecast: Forecast,
     n_resamples: int = 200,
     confidence: float = 0.9,
-    random_state: int | np.random.RandomState | None = 0,
+    random_state: Seed = 0,
     max_points: int = 100_000,
 ) -> Reliability:
     """`reliability` of a checked forecast of two classes."""
@@ -212,14 +212,14 @@ def multiclass_reliability(
     classes: ArrayLike | None = None,
     n_resamples: int = 200,
     confidence: float = 0.9,
-    random_state: int | np.random.RandomState | None = 0,
+    random_state: Seed = 0,
     max_points: int = 10_000,
 ) -> MulticlassReliability:
     """Reliability of every class against the rest, and of the most probable class.
 
-    Right probabilities are right for each class alone, and the class thought most probable is the true one as often
-    as its probability says. Neither is enough for the whole vector of probabilities to be right, but what is wrong
-    mostly shows here.
+    If probabilities are right, they are so for each class alone, and the most probable class is the true one as often
+    as its probability says. Neither is enough for the whole vector of probabilities to be right, but most errors show
+    here.
 
     Parameters
     ----------
@@ -243,24 +243,22 @@ def multiclass_reliability(
     settings = _checked_settings(n_resamples, confidence, random_state, max_points)
     forecast = read_forecast(y, p, sample_weight, classes)
     if forecast.binary:
-        raise ValueError("p has the probabilities of two classes; reliability(y, p) shows all there is.")
+        raise ValueError("p has the probabilities of two classes; use reliability(y, p).")
     return multiclass_reliability_of(forecast, *settings)
 
 
 def _checked_settings(
-    n_resamples: int, confidence: float, random_state: int | np.random.RandomState | None, max_points: int
-) -> tuple[int, float, int | np.random.RandomState | None, int]:
-    n_resamples, max_points = (
-        checked_count(count, name, 2) for count, name in ((n_resamples, "n_resamples"), (max_points, "max_points"))
-    )
-    return n_resamples, checked_confidence(confidence), random_state, max_points
+    n_resamples: int, confidence: float, random_state: Seed, max_points: int
+) -> tuple[int, float, Seed, int]:
+    n_resamples = checked_count(n_resamples, "n_resamples", 2)
+    return n_resamples, checked_confidence(confidence), random_state, checked_count(max_points, "max_points", 2)
 
 
 def multiclass_reliability_of(
     forecast: Forecast,
     n_resamples: int = 200,
     confidence: float = 0.9,
-    random_state: int | np.random.RandomState | None = 0,
+    random_state: Seed = 0,
     max_points: int = 10_000,
 ) -> MulticlassReliability:
     """`multiclass_reliability` of a checked forecast of more than two classes."""

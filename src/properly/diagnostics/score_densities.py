@@ -76,9 +76,9 @@ def score_densities(
 ) -> ScoreDensities:
     """How scores are distributed in either class, against the densities that calibration by Bayes' rule would use.
 
-    A density calibrator is only as good as its densities. Scores of text classifiers, for one, are not normal: between
-    the modes of the classes, where the hard cases lie, they fall off more slowly than outside, which the asymmetric
-    densities can follow.
+    A density calibrator is only as good as its densities. Scores of text classifiers, for example, are not normally
+    distributed: between the modes of the classes, where the hard cases lie, their densities fall off more slowly than
+    outside, which asymmetric densities can follow.
 
     Parameters
     ----------
@@ -119,16 +119,9 @@ def score_densities(
         observed.append(np.histogram(values, edges, weights=weight)[0] / (total * np.diff(edges)))
         fitted.append([np.exp(pair[side].log_density(grid)) for pair in fits])
         likelihood.append([np.average(pair[side].log_density(values), weights=weight) for pair in fits])
-    shape = (2, len(methods))
-    return ScoreDensities(
-        classes,
-        edges,
-        np.array(observed),
-        grid,
-        numbered(methods),
-        np.array(fitted).reshape(*shape, _GRID),
-        np.array(likelihood).reshape(shape),
-    )
+    curves = np.array(fitted).reshape(2, len(methods), _GRID)
+    log_likelihood = np.array(likelihood).reshape(2, len(methods))
+    return ScoreDensities(classes, edges, np.array(observed), grid, numbered(methods), curves, log_likelihood)
 
 
 def _range(sample: BinarySample) -> tuple[float, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,8 +17,9 @@ from properly.inputs.scores import BinarySample
 from properly.inputs.weights import read_weight
 from properly.numeric.probabilities import Array, Probabilities, as_float, as_probabilities, log_of_complement
 
-_ROW_SUM_TOLERANCE = 1e-3  # probabilities printed with three digits are welcome, logits are not
+_ROW_SUM_TOLERANCE = 1e-3  # accepts probabilities rounded to three digits, but no logits
 _ROUNDING = 1e-12
+_NO_YES = np.array([False, True])
 _BLOCK = 1 << 16  # rows looked at together: what a loss needs besides then stays in the cache
 
 
@@ -34,13 +35,13 @@ class Forecast:
     p: Array
     complement: Array | None
     weight: Array | None
-    classes: NDArray[Any] = field(default_factory=lambda: np.array([False, True]))  # the labels, in order of columns
-    has_weight: NDArray[np.bool_] | None = None  # which of the rows given are here (None: all)
+    classes: NDArray[Any]  # the labels, in the order of the columns
+    has_weight: NDArray[np.bool_] | None = None  # which of the rows that were given are here (None: all)
 
     @classmethod
     def of_positives(cls, positive: NDArray[np.bool_], p: Array, weight: Array | None = None) -> Forecast:
-        """A yes-or-no question, from checked arrays without weights of 0."""
-        return cls(positive.view(np.int8), p, None, weight)
+        """Forecasts of whether something is so, from checked arrays without weights of 0."""
+        return cls(positive.view(np.int8), p, None, weight, _NO_YES)
 
     @property
     def binary(self) -> bool:
@@ -59,17 +60,12 @@ class Forecast:
     @cached_property
     def class_weight(self) -> Array:
         """The weight of the rows of every class."""
-        return np.bincount(self.codes, self.weight, 2 if self.binary else self.p.shape[1]).astype(np.float64)
+        return np.bincount(self.codes, self.weight, len(self.classes)).astype(np.float64)
 
     @property
     def rates(self) -> Array:
         """The share of every class."""
         return self.class_weight / self.total
-
-    @property
-    def columns(self) -> Array:
-        """The probabilities as they were given, with one column or all."""
-        return self.p if self.complement is None else np.column_stack([self.complement, self.p])
 
     @property
     def surprises(self) -> int:
@@ -107,7 +103,8 @@ class Forecast:
     def probabilities(self, rows: slice) -> Probabilities:
         """p, q and their logarithms of some rows (two classes).
 
-        Columns that add up to 1 complete each other's last digits; of others each has its own logarithm.
+        Where two columns add up to 1, the smaller has the digits that the larger has lost; elsewhere each stands for
+        itself.
         """
         p = self.p[rows]
         if self.complement is None:
@@ -122,18 +119,18 @@ class Forecast:
         return (slice(start, start + _BLOCK) for start in range(0, len(self.codes), _BLOCK))
 
     def against_rest(self) -> list[Forecast]:
-        """Each of K > 2 classes against the others; two classes are one such question."""
-        if self.binary:
-            return [self]
-        return [self.of_class(k) for k in range(self.p.shape[1])]
+        """Each of K > 2 classes against the others; for two classes only the second."""
+        return [self] if self.binary else [self.of_class(k) for k in range(len(self.classes))]
 
     def of_class(self, k: int) -> Forecast:
         """Class k against the others."""
-        own = (self.codes == k).view(np.int8)
+        own = self.codes == k
         if not self.binary:
-            return Forecast(own, np.ascontiguousarray(self.p[:, k]), None, self.weight)
-        p, q = self.p, 1.0 - self.p if self.complement is None else self.complement
-        return Forecast(own, *((p, self.complement) if k else (q, p)), self.weight)
+            return Forecast.of_positives(own, np.ascontiguousarray(self.p[:, k]), self.weight)
+        if k:
+            return self
+        q = 1.0 - self.p if self.complement is None else self.complement
+        return Forecast(own.view(np.int8), q, self.p, self.weight, _NO_YES)
 
     def most_probable(self) -> Forecast:
         """Whether the class of the largest probability (the first of equals) is the true one, and that probability."""
@@ -213,7 +210,7 @@ def read_probabilities(p: ArrayLike, name: str = "p") -> tuple[Array, Array | No
 
 
 _POINTS = 500
-_MANY = 1e12  # rows: thresholds nearer to 0 and 1 than a tenth of one of so many tell nothing
+_MANY = 1e12  # rows: no more are needed for thresholds by default, which begin at a tenth of one row
 
 
 def read_named(
@@ -230,7 +227,7 @@ def read_named(
     if not isinstance(p, Mapping):
         return {"forecast": read_binary(y, p, sample_weight, classes)}
     if not p:
-        raise ValueError("p is an empty mapping; it needs a name and probabilities for at least one forecaster.")
+        raise ValueError("p is an empty mapping; it must map the name of at least one forecaster to its probabilities.")
     forecasts = {}
     for name, each in zip(checked_names(p, reserved), p.values(), strict=True):
         try:
@@ -241,7 +238,7 @@ def read_named(
 
 
 def read_thresholds(thresholds: ArrayLike | None, forecasts: Mapping[str, Forecast]) -> Array:
-    """Sorted thresholds in [0, 1]; if none are given, a thousand, dense towards 0 and 1 as far as n rows can tell."""
+    """Sorted thresholds in [0, 1]; by default a thousand, the denser towards 0 and 1 the more rows there are."""
     if thresholds is not None:
         return np.unique(checked_thresholds(thresholds))
     total = next(iter(forecasts.values())).total

@@ -7,11 +7,13 @@ from math import inf, isfinite
 from numbers import Integral, Real
 from typing import TypeVar
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from properly.numeric.probabilities import Array, as_float
 
 T = TypeVar("T")
+Seed = int | np.random.RandomState | None  # of random numbers, as scikit-learn takes it
 
 
 def choose(key: object, table: Mapping[str, T], name: str) -> T:
@@ -27,7 +29,7 @@ def choose(key: object, table: Mapping[str, T], name: str) -> T:
 
 
 def checked_count(value: object, name: str, least: int, most: int | None = None) -> int:
-    """A whole number of at least `least`, and of at most `most`; True is none.
+    """A whole number from `least` to `most` (None: without upper limit); True and False are refused.
 
     >>> checked_count(1.5, "n_resamples", 2)
     Traceback (most recent call last):
@@ -65,7 +67,7 @@ def checked_names(names: Iterable[object], reserved: Iterable[str] = ()) -> tupl
     found: list[str] = []
     for name in map(str, names):
         if name in taken:
-            raise ValueError(f"the name {name!r} is that of another column of the result; choose another name.")
+            raise ValueError(f"the name {name!r} is that of another column of the result; choose another one.")
         if name in found:
             raise ValueError(f"the name {name!r} is given twice; names must differ as strings.")
         found.append(name)
@@ -73,7 +75,7 @@ def checked_names(names: Iterable[object], reserved: Iterable[str] = ()) -> tupl
 
 
 def numbered(names: Iterable[str]) -> tuple[str, ...]:
-    """Names that nobody chose: equal ones get a number.
+    """Names that no user chose: equal ones are numbered.
 
     >>> numbered(["PlattScaling()", "auto", "PlattScaling()"])
     ('PlattScaling()', 'auto', 'PlattScaling() (2)')

@@ -24,6 +24,7 @@ def checked_offset(offset: ArrayLike | None, n_rows: int, n_classes: int) -> Arr
 
 
 def checked_weight(sample_weight: ArrayLike | None, n_rows: int) -> Array | None:
+    """One finite weight of at least 0 for every row; a single number is the weight of all of them."""
     if sample_weight is None:
         return None
     weight = as_float(sample_weight, "sample_weight")
@@ -42,7 +43,7 @@ def checked_weight(sample_weight: ArrayLike | None, n_rows: int) -> Array | None
 
 
 def read_weight(sample_weight: ArrayLike | None, n_rows: int) -> Array | None:
-    """Weights, not all of them 0."""
+    """As `checked_weight`, with a positive sum that float64 can hold."""
     weight = checked_weight(sample_weight, n_rows)
     if weight is not None and not weight.any():
         raise ValueError("sample_weight is zero for every row; at least one must be positive.")

@@ -1,4 +1,4 @@
-"""Evidence about probabilities: proper scores, calibration errors, decisions, and comparisons of two forecasts."""
+"""How good probabilities are: proper scores, calibration errors, decisions, and comparisons of two forecasts."""
 
 from properly.metrics.calibration_error import (
     calibration_loss,

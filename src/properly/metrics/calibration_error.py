@@ -27,7 +27,7 @@ def calibration_loss(
 ) -> float:
     """Mean of (p - frequency of positives in p's bin)², over bins of equal width; the smaller the better.
 
-    It does not vanish for calibrated forecasts, which differ within a bin.
+    It is not 0 for calibrated forecasts that differ within a bin.
 
     Reference: Agarwal, Narasimhan, Kalyanakrishnan & Agarwal (2014), who use ten bins.
 
@@ -54,8 +54,8 @@ def expected_calibration_error(
     """The average distance between mean forecast and frequency of positives, over bins of p; the smaller the better.
 
     Norm 1: Σ_b w_b |g_b| with the share w_b of the rows and the gap g_b of bin b. Norm 2: √(Σ_b w_b g_b²).
-    Bins hide what cancels within them, and their number matters; `smooth_calibration_error` and the miscalibration of
-    `score_decomposition` know neither problem.
+    Errors that cancel within a bin are not seen, and the result depends on the number of bins;
+    `smooth_calibration_error` and the miscalibration of `score_decomposition` have neither problem.
 
     Parameters
     ----------
@@ -69,8 +69,8 @@ def expected_calibration_error(
     debiased : bool, default False
         Even calibrated forecasts have gaps, by chance. With n_b rows in a bin, the estimated variance of its frequency
         f_b is s_b² = f_b (1 - f_b)/(n_b - 1). Norm 2 subtracts it from g_b², and norm 1 subtracts from |g_b| the excess
-        E|g_b + s_b Z| - |g_b| of a normal Z. What then is below 0 in total counts as 0. Weights are numbers of rows
-        here: weights that add up to 1 leave nothing to estimate from.
+        E|g_b + s_b Z| - |g_b| of a standard normal Z; a negative total counts as 0. Weights are numbers of rows here:
+        from weights that add up to 1 no variance can be estimated.
 
     References
     ----------

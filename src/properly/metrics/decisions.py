@@ -34,7 +34,7 @@ def parse_costs(text: str) -> tuple[float, float]:
 
 
 def cost_matrix(costs: ArrayLike) -> Array:
-    """Costs in the one form cost[..., true class, decision] from any form that users may write.
+    """Costs as cost[..., true class, decision], from any form that is accepted.
 
     That is a pair (false positive, false negative), a text like "1:20", a matrix (K, K), or one for each row (n, K, K).
 
@@ -95,11 +95,7 @@ def threshold_of(matrix: Array) -> float:
 
 
 def decide(
-    p: ArrayLike,
-    costs: ArrayLike,
-    *,
-    reject_cost: ArrayLike | None = None,
-    classes: ArrayLike | None = None,
+    p: ArrayLike, costs: ArrayLike, *, reject_cost: ArrayLike | None = None, classes: ArrayLike | None = None
 ) -> NDArray[Any]:
     """The decision of least expected cost, Σ_true p[true] cost[true, decision], for every row.
 
@@ -158,25 +154,21 @@ def decide(
         if block.ndim == 1:
             block = np.stack([1.0 - block if complement is None else complement[rows], block], axis=1)
         own = matrix if matrix.ndim == 2 else matrix[rows]
-        expected, allowance = _expected_costs(block, own), _ROUNDING * _expected_costs(block, np.abs(own)).max(axis=1)
-        decisions[rows] = (
-            _is_positive(block, own, complement is not None)
-            if n_classes == 2
-            else _last_of_cheapest(expected, allowance)
-        )
+        expected = _expected_costs(block, own)
+        allowance = _ROUNDING * _expected_costs(block, np.abs(own)).max(axis=1)  # benefits and costs may cancel
+        cheapest = expected.min(axis=1)
+        if n_classes == 2:
+            decisions[rows] = _is_positive(block, own, complement is not None)
+        else:  # the last of the cheapest
+            is_cheapest = expected[:, ::-1] <= (cheapest + allowance)[:, None]
+            decisions[rows] = n_classes - 1 - np.argmax(is_cheapest, axis=1)
         if limit is not None:
-            decisions[rows][expected.min(axis=1) - allowance > limit[rows]] = -1
+            decisions[rows][cheapest - allowance > limit[rows]] = -1
     return decisions if classes is None else _labels(decisions, classes, n_classes, limit is not None)
 
 
 def _expected_costs(p: Array, matrix: Array) -> Array:
     return p @ matrix if matrix.ndim == 2 else np.einsum("ij,ijk->ik", p, matrix)
-
-
-def _last_of_cheapest(expected: Array, allowance: Array) -> NDArray[np.intp]:
-    """The last of the columns with the least expected cost, where benefits and costs may cancel but for rounding."""
-    ceiling = expected.min(axis=1) + allowance
-    return expected.shape[1] - 1 - np.argmax(expected[:, ::-1] <= ceiling[:, None], axis=1)
 
 
 def _costs_of_errors(matrix: Array) -> tuple[Any, Any]:
@@ -189,7 +181,7 @@ def _costs_of_errors(matrix: Array) -> tuple[Any, Any]:
 def _is_positive(block: Array, matrix: Array, own_digits: bool) -> NDArray[np.bool_]:
     """p >= c. Where p is 1 but for a millionth, the column of 1 - p decides, if it was given, with digits of its own.
 
-    Costs may contradict themselves: if an error pays, the larger p may be the reason not to call a row positive.
+    Where costs contradict themselves, so that an error pays, a larger p may speak against calling a row positive.
     """
     q, p = block.T
     false_positive, false_negative = _costs_of_errors(matrix)
@@ -222,7 +214,7 @@ def _labels(decisions: NDArray[np.intp], classes: ArrayLike, n_classes: int, may
 
 
 class ThresholdChoice(NamedTuple):
-    """The cheapest threshold, what it costs per row, and what theory's threshold costs; decisions by p >= threshold."""
+    """The cheapest threshold, its cost per row, and that of the theoretical one; decisions are by p >= threshold."""
 
     threshold: float
     expected_cost: float
@@ -242,10 +234,10 @@ def best_threshold(
     sample_weight: ArrayLike | None = None,
     classes: ArrayLike | None = None,
 ) -> ThresholdChoice:
-    """The threshold that would have been cheapest on these rows, among all there are, and what it costs.
+    """The threshold that would have been cheapest on these rows, and what it costs.
 
-    If the probabilities are right, `cost_threshold` is the best there is, and the difference between the two costs is
-    chance; a large difference is what miscalibration costs. (On few rows the cheapest threshold is mostly luck.)
+    If the probabilities are right, no threshold is better than `cost_threshold`, and the difference between the two
+    costs is chance; a large difference is what miscalibration costs. (On few rows the cheapest one is mostly chance.)
 
     Parameters
     ----------
@@ -294,11 +286,7 @@ def best_threshold_of(forecast: Forecast, matrix: Array) -> ThresholdChoice:
     low, high = edges[cheapest], edges[cheapest + 1]
     chosen = int(np.argmin(np.where(cheapest == at_theory, -1.0, np.maximum(low - theory, theory - high))))
     cut = int(cheapest[chosen])
-    threshold = theory if cut == at_theory else _middle(float(low[chosen]), float(high[chosen]))
+    middle = low[chosen] + 0.5 * (high[chosen] - low[chosen])
+    threshold = theory if cut == at_theory else float(middle if middle > low[chosen] else high[chosen])
     counts = (positive - missed[cut], false[cut], missed[cut], negative - false[cut])
     return ThresholdChoice(threshold, float(cost(cut)), theory, float(cost(at_theory)), *map(float, counts))
-
-
-def _middle(low: float, high: float) -> float:
-    middle = low + 0.5 * (high - low)
-    return middle if middle > low else high

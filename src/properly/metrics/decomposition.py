@@ -1,4 +1,4 @@
-"""How much of a score is miscalibration, how much discrimination, and how much lies in the data."""
+"""How much of a proper score is miscalibration, how much discrimination, and how much the uncertainty of the labels."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ def score_decomposition(
     sample_weight: ArrayLike | None = None,
     classes: ArrayLike | None = None,
 ) -> Decomposition:
-    """Split a proper score into what calibration would mend, what the forecast knows, and what there is to know.
+    """Split a proper score into miscalibration, discrimination and uncertainty.
 
-    Isotonic regression of y on p is the best recalibration that keeps the order (it is so for all proper losses at
-    once), and the frequency of the positive class the best constant:
+    Isotonic regression of y on p is the best recalibration that keeps the order, for all proper losses at once, and the
+    frequency of the positive class is the best constant forecast:
 
     - miscalibration = score(p) - score(recalibrated p) >= 0: smaller is better, 0 for a calibrated forecast;
     - discrimination = score(constant) - score(recalibrated p) >= 0: larger is better, 0 for one that ranks at random;
-    - uncertainty = score(constant): the entropy of y, whatever the forecast.
+    - uncertainty = score(constant): the entropy of y, which does not depend on the forecast.
 
-    No bins, nothing to choose, and exact. The recalibration is fitted to the rows it is judged on, so with few
-    rows miscalibration and discrimination come out somewhat too large (of the order of n^(-2/3)).
+    There are no bins or other options, and the parts are exact. The recalibration is fitted to the rows it is scored
+    on, so with few rows miscalibration and discrimination are overestimated (by the order of n^(-2/3)).
 
     Parameters
     ----------

@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike
 from scipy import special as sc
 from sklearn.utils import check_random_state
 
-from properly.inputs.options import checked_confidence, checked_count
+from properly.inputs.options import Seed, checked_confidence, checked_count
 from properly.inputs.weights import read_weight
 from properly.numeric.probabilities import Array, as_float
 
-_MOST_UNITS = 10_000  # more rows are thrown together at random into this many, and these are resampled
+_MOST_UNITS = 10_000  # more rows are pooled at random into this many groups, and these are resampled
 _DRAWS_AT_ONCE = 1 << 20
 
 
@@ -46,7 +46,7 @@ def sign_test(losses_a: ArrayLike, losses_b: ArrayLike, *, sample_weight: ArrayL
     Parameters
     ----------
     losses_a, losses_b : arrays of shape (n,)
-        Losses of the same rows, as from `row_losses`; infinite ones are welcome, and equal to each other.
+        Losses of the same rows, as from `row_losses`; they may be infinite, and two infinite losses are a tie.
     sample_weight : array of shape (n,), optional
         Numbers of rows: a weight of 2 is the row twice. Fractions go through the continuous form of the binomial
         distribution function, the incomplete beta function.
@@ -80,14 +80,14 @@ def paired_bootstrap(
     sample_weight: ArrayLike | None = None,
     n_resamples: int = 2000,
     confidence: float = 0.95,
-    random_state: int | np.random.RandomState | None = None,
+    random_state: Seed = None,
 ) -> PairedDifference:
     """The difference of two mean losses, a - b (below 0: a is better), with a bootstrap interval.
 
-    Rows are drawn with replacement, both losses of a row together; the interval holds the middle of the resampled
-    differences, and the p-value is twice the share of them beyond 0, with one more resample counted there. More than
-    10,000 rows are first added up in 10,000 groups at random, and groups are drawn: the variance of the mean is
-    the same, but for about 1 %, and it takes seconds at any number of rows.
+    Rows are drawn with replacement, both losses of a row together. The interval is that of the quantiles of the
+    resampled differences, and the p-value is twice the share of them beyond 0, with one more resample counted there.
+    More than 10,000 rows are first pooled at random into 10,000 groups, and groups are drawn: the variance of the mean
+    is the same up to about 1 %, and it takes seconds for any number of rows.
 
     Parameters
     ----------
@@ -121,10 +121,10 @@ def paired_bootstrap(
 
 def bootstrap_of(
     difference: Array,
-    weight: Array | None = None,
+    weight: Array | None,
     n_resamples: int = 2000,
     confidence: float = 0.95,
-    random_state: int | np.random.RandomState | None = None,
+    random_state: Seed = None,
 ) -> PairedDifference:
     """`paired_bootstrap` of the finite differences of checked losses, row by row; no weight is 0."""
     generator = check_random_state(random_state)

@@ -50,9 +50,9 @@ def auc(
     Returns
     -------
     AreaUnderCurve
-        Where DeLong's variance says nothing (perfect ranking, or a class of one row) the interval is Newcombe's score
-        interval with the variance of Hanley & McNeil in its place, and the standard error theirs. Less than one row of
-        a class, as of weights that add up to 1, tells nothing: the interval is [0, 1], the standard error nan.
+        Where DeLong's variance is 0 or cannot be estimated (perfect ranking, or a class of one row), the interval is
+        Newcombe's score interval with the variance of Hanley & McNeil, and the standard error theirs. If the weights of
+        a class add up to less than 1, the interval is [0, 1] and the standard error nan.
 
     References
     ----------
@@ -129,7 +129,7 @@ def _checked_classes(forecast: Forecast) -> Array:
     """The weight of negatives and positives, of which there must be some."""
     weights = forecast.class_weight
     if not weights.all():
-        raise ValueError("a ranking needs rows of both classes, but y holds (with positive weight) one only.")
+        raise ValueError("a ranking needs rows of both classes, but all rows of positive weight belong to one.")
     return weights
 
 

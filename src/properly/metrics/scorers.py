@@ -1,4 +1,4 @@
-"""The metrics by name, and as scorers for `cross_val_score`, `GridSearchCV` and their kin: the larger the better."""
+"""The metrics by name, and as scorers for `cross_val_score`, `GridSearchCV` and the like: the larger the better."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Smooth calibration error: no bins, and a bandwidth that the data choose."""
+"""Smooth calibration error: no bins, and a bandwidth that is found from the data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How every picture looks: readable in print and by colour-blind people, with as little ink as will do."""
+"""How every picture looks: readable in print and by colour-blind people."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ STYLES = [
     Style("#D55E00", "X", "--"),
 ]
 _LINES = ["-", "--", "-.", ":"]
-INK, PALE = "0.25", "0.6"  # greys: of what is read, and of what is compared with
+INK, PALE = "0.25", "0.6"  # greys: of marks, and of what the curves are compared with
 
 _SETTINGS = {
     "axes.axisbelow": True,
