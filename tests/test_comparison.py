@@ -9,7 +9,7 @@ from sklearn.metrics import log_loss
 from sklearn.naive_bayes import GaussianNB
 
 from properly.calibration import PlattScaling
-from properly.comparison import _holm, compare, cross_calibrated, stratified_folds
+from properly.comparison import _holm, compare
 from properly.linear import ProperLinearClassifier
 
 
@@ -58,14 +58,6 @@ def test_scores_are_those_of_held_out_rows(rows):
     low, high = result.difference_intervals[1]
     error = (losses[1] - losses[0]).std() / np.sqrt(len(y))
     assert_allclose([low, high], result.difference_to_best[1] + np.array([-1.96, 1.96]) * error, rtol=0.25)
-
-
-def test_folds_are_stratified_and_cover_every_row():
-    codes = np.repeat([0, 1, 2], [97, 50, 3])
-    folds = stratified_folds(codes, np.array(["a", "b", "c"]), 5, 0)
-    assert folds.max() == 2  # as many as the rarest class has rows
-    counts = np.array([np.bincount(codes[folds == k], minlength=3) for k in range(3)])
-    assert (np.ptp(counts, axis=0) <= 1).all()
 
 
 def test_a_difference_is_found_and_chance_is_not(rows):
@@ -126,17 +118,6 @@ def test_calibrated_candidates(rows):
     assert_allclose(result.probabilities["bayes + calibration"][test], expected)
     only = compare({"bayes": GaussianNB()}, X, y, calibration="platt", uncalibrated=False)
     assert only.names == ["bayes + calibration"]
-
-
-def test_cross_calibration_of_many_classes():
-    random = np.random.default_rng(0)
-    scores = random.normal(size=(300, 3))
-    codes = np.array([random.choice(3, p=np.exp(row) / np.exp(row).sum()) for row in scores])
-    folds = stratified_folds(codes, np.arange(3), 5, 0)
-    p = cross_calibrated(5 * scores, codes, folds, "temperature", input="score")
-    assert p.shape == (300, 3)
-    too_sure = np.exp(5 * scores) / np.exp(5 * scores).sum(axis=1, keepdims=True)
-    assert log_loss(codes, p) < log_loss(codes, too_sure) - 0.5
 
 
 def test_weights_count_rows(rows):
@@ -204,7 +185,7 @@ def test_what_cannot_be_compared(rows):
         compare({}, X, y)
     with pytest.raises(ValueError, match="one class only, 'yes'"):
         compare({"a": GaussianNB()}, X, np.full(len(y), "yes"))
-    with pytest.raises(ValueError, match="class 'c' has 1 row only, but every class must be both fitted and held out"):
+    with pytest.raises(ValueError, match="class 'c' has 1 row, but cross-validation needs 2 or more"):
         compare({"a": GaussianNB()}, X, np.where(np.arange(len(y)) == 3, "c", y))
     with pytest.raises(ValueError, match="cv must be at least 2, got 1"):
         compare({"a": GaussianNB()}, X, y, cv=1)

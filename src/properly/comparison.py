@@ -1,4 +1,4 @@
-"""Which of several models gives the best probabilities for rows it has not seen, and which differences are real."""
+"""Which of several models gives the best probabilities for held-out rows, and which differences are significant."""
 
 from __future__ import annotations
 
@@ -11,82 +11,24 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import column_or_1d
 
 from properly.calibration.methods import calibrator_of
+from properly.crossfit import Mask, cross_calibrated, cross_fitted, stratified_folds
+from properly.inputs.forecast import read_forecast
+from properly.inputs.labels import checked_labels
 from properly.inputs.optional import require
 from properly.inputs.weights import checked_weight
-from properly.losses import Loss
-from properly.metrics import paired_bootstrap, row_losses, sign_test
+from properly.losses import Loss, get_loss
+from properly.metrics.paired import bootstrap_of, sign_test_of
+from properly.metrics.scores import losses_of
 from properly.numeric.probabilities import Array
 
 if TYPE_CHECKING:
     import pandas
 
 
-class FoldedRows(NamedTuple):
-    """Checked rows, and the fold in which each is held out."""
-
-    X: Any
-    labels: NDArray[Any]
-    codes: NDArray[np.intp]  # of the labels, among the classes
-    classes: NDArray[Any]
-    folds: NDArray[np.intp]
-    weight: Array | None
-
-    def held_out(self, estimator: Any, tell: Callable[[float], None]) -> Array:
-        """Probabilities of shape (n, K), those of every fold from a model fitted to the others."""
-        n_folds = int(self.folds.max()) + 1
-        result = np.empty((len(self.labels), len(self.classes)))
-        for fold in range(n_folds):
-            tell(fold / n_folds)
-            train, test = np.flatnonzero(self.folds != fold), np.flatnonzero(self.folds == fold)
-            given = {} if self.weight is None else {"sample_weight": self.weight[train]}
-            fitted = clone(estimator).fit(_safe_indexing(self.X, train), self.labels[train], **given)
-            result[test] = fitted.predict_proba(_safe_indexing(self.X, test))
-        return result
-
-
-def stratified_folds(codes: NDArray[np.intp], classes: NDArray[Any], cv: int, random_state: int) -> NDArray[np.intp]:
-    """The fold of every row; as many as `cv` says, but no more than the rarest class has rows."""
-    if len(classes) < 2:
-        raise ValueError(f"y holds one class only, {classes.tolist()[0]!r}; at least two are needed.")
-    counts = np.bincount(codes, minlength=len(classes))
-    if counts.min() < 2:
-        rarest = classes.tolist()[int(counts.argmin())]
-        raise ValueError(
-            f"class {rarest!r} has {counts.min()} row{'s' if not counts.min() else ''} only, but every class must be "
-            "both fitted and held out; add rows of it, or leave the class out."
-        )
-    if cv < 2:
-        raise ValueError(f"cv must be at least 2, got {cv}.")
-    folds = np.empty(len(codes), dtype=np.intp)
-    splitter = StratifiedKFold(min(cv, int(counts.min())), shuffle=True, random_state=random_state)
-    for number, (_, test) in enumerate(splitter.split(codes, codes)):
-        folds[test] = number
-    return folds
-
-
-def cross_calibrated(
-    scores: Array,
-    codes: NDArray[np.intp],
-    folds: NDArray[np.intp],
-    method: str,
-    weight: Array | None = None,
-    input: str = "probability",
-) -> Array:
-    """Probabilities of shape (n, K): every fold calibrated by what is learned from the others."""
-    scores = scores[:, 1] if scores.ndim == 2 and scores.shape[1] == 2 else scores
-    result = np.empty((len(codes), int(codes.max()) + 1))
-    for fold in range(int(folds.max()) + 1):
-        train, test = folds != fold, folds == fold
-        calibrator = calibrator_of(method).set_params(input=input)
-        calibrator.fit(scores[train], codes[train], None if weight is None else weight[train])
-        result[test] = calibrator.predict_proba(scores[test])
-    return result
-
+__all__ = ["CALIBRATED", "Comparison", "compare", "cross_calibrated", "stratified_folds"]
 
 LEVEL = 0.05  # of the tests, all of them together
 _FEWEST = 30  # rows for a difference to be called significant
@@ -101,12 +43,13 @@ class Comparison:
     ----------
     names : list of str
     scores : array
-        The mean loss of every candidate for rows that it was not fitted to; the smaller, the better.
+        The mean loss of every candidate for held-out rows; the smaller, the better.
     errors : array
         Standard errors of the scores.
     intervals : array of shape (n_candidates, 2)
-        95 % intervals of the scores. They are wide because rows differ; a difference between two candidates is known
-        far better than either score, so do not compare intervals, but look at the following.
+        95 % intervals of the scores. They are wide because losses vary from row to row. The difference between two
+        candidates has a much smaller error than either score, so compare candidates by the differences below, not by
+        whether these intervals overlap.
     difference_to_best : array
         How much worse than the best, in the unit of the score; 0 for the best itself.
     difference_intervals : array of shape (n_candidates, 2)
@@ -116,13 +59,13 @@ class Comparison:
         infinite); 1 for the best itself.
     significant : array of bool
         Which differences are significant at 5 % if all of them are tested (Holm's correction). With fewer than 30 rows
-        none is called so: the bootstrap is too sure of itself there.
+        none is called significant: the intervals of the bootstrap are too narrow there.
     seconds : array
         Time for all the fits of a candidate; nan if it was not measured.
     probabilities : dict from names to arrays of shape (n_rows, n_classes)
-        Held-out probabilities: those of a row come from a model that has not seen it.
+        Held-out probabilities: those of a row come from a model that was not fitted to it.
     folds : array of shape (n_rows,)
-        In which fold every row was held out.
+        The fold in which each row was held out.
     classes : array of shape (n_classes,)
     """
 
@@ -159,23 +102,21 @@ class Comparison:
         return require("pandas", "frames").DataFrame(columns, index=self.names)
 
 
-def judged(
-    probabilities: dict[str, Array], seconds: dict[str, float], rows: FoldedRows, loss: str | Loss, random_state: int
+def _ranked(
+    probabilities: dict[str, Array], seconds: dict[str, float], rows: _Rows, loss: Loss, random_state: int
 ) -> Comparison:
-    """Score every candidate, and compare each with the best."""
-    counted = slice(None) if rows.weight is None else rows.weight > 0.0
-    codes = rows.codes[counted]
-    weight = np.ones(len(codes)) if rows.weight is None else rows.weight[counted]
-    labels = np.arange(len(rows.classes))
-    losses = {name: row_losses(codes, p[counted], loss, classes=labels) for name, p in probabilities.items()}
-    scores = {name: float(np.average(each, weights=weight)) for name, each in losses.items()}
+    """Score every candidate, and test each against the best."""
+    classes = np.arange(len(rows.classes))
+    forecasts = {name: read_forecast(rows.codes, p, rows.weight, classes) for name, p in probabilities.items()}
+    losses = {name: losses_of(forecast, loss) for name, forecast in forecasts.items()}
+    scores = {name: forecasts[name].mean(each) for name, each in losses.items()}
     names = sorted(scores, key=scores.__getitem__)
-    mean = np.array([scores[name] for name in names])
-    errors = np.array([_standard_error(losses[name], weight) for name in names])
+    best, mean = losses[names[0]], np.array([scores[name] for name in names])
+    weight = np.ones(len(best)) if rows.weight is None else rows.weight[rows.weight > 0.0]
+    errors = np.array([_standard_error(losses[name], scores[name], weight) for name in names])
     with np.errstate(invalid="ignore"):  # two infinite scores do not differ
         intervals = np.column_stack([mean - _DEVIATIONS * errors, mean + _DEVIATIONS * errors])
         difference = np.where(mean == mean[0], 0.0, mean - mean[0])
-    best = losses[names[0]]
     tests = [_difference(losses[name], best, weight, random_state) for name in names[1:]]
     p_values = np.array([1.0, *(p for _, _, p in tests)])
     return Comparison(
@@ -186,7 +127,7 @@ def judged(
         difference_to_best=difference,
         difference_intervals=np.array([(0.0, 0.0), *((low, high) for low, high, _ in tests)]),
         p_values=p_values,
-        significant=_holm(p_values[1:]) & (len(codes) >= _FEWEST),
+        significant=_holm(p_values[1:]) & (len(best) >= _FEWEST),
         seconds=np.array([seconds[name] for name in names]),
         probabilities={name: probabilities[name] for name in names},
         folds=rows.folds,
@@ -194,9 +135,8 @@ def judged(
     )
 
 
-def _standard_error(losses: Array, weight: Array) -> float:
+def _standard_error(losses: Array, mean: float, weight: Array) -> float:
     """Of the weighted mean; infinite if that is."""
-    mean = float(np.average(losses, weights=weight))
     if not np.isfinite(mean):
         return np.inf
     return float(np.sqrt(np.sum(weight**2 * (losses - mean) ** 2)) / weight.sum())
@@ -205,9 +145,9 @@ def _standard_error(losses: Array, weight: Array) -> float:
 def _difference(losses: Array, best: Array, weight: Array, random_state: int) -> tuple[float, float, float]:
     """The interval of the mean difference to the best, and the p-value of its being 0."""
     if np.isfinite(losses).all() and np.isfinite(best).all():
-        found = paired_bootstrap(losses, best, sample_weight=weight, random_state=random_state)
-        return float(found.low), float(found.high), float(found.p_value)
-    return 0.0, np.inf, float(sign_test(losses, best).p_value)
+        found = bootstrap_of(losses - best, weight, random_state=random_state)
+        return found.low, found.high, found.p_value
+    return 0.0, np.inf, sign_test_of(losses, best).p_value
 
 
 def _holm(p_values: Array) -> NDArray[np.bool_]:
@@ -237,7 +177,7 @@ def compare(
     random_state: int = 0,
     progress: Progress | None = None,
 ) -> Comparison:
-    """Compare classifiers by a proper score in cross-validation; all of them see the same folds.
+    """Compare classifiers by a proper score in cross-validation, all of them with the same folds.
 
     Parameters
     ----------
@@ -247,7 +187,7 @@ def compare(
     cv : int, default 5
         The number of stratified folds; lowered to the number of rows in the rarest class.
     loss : Loss or key of one, default "log"
-        The score. With log loss, a candidate that once gave probability 0 to what happened has an infinite score.
+        The score. The log loss of a candidate is infinite if it gave probability 0 to the class of any row.
     sample_weight : array of shape (n,), optional
         Weight 2 means the row twice, in the same fold; weight 0 not at all.
     calibration : str, optional
@@ -256,16 +196,16 @@ def compare(
     uncalibrated : bool, default True
         False leaves out the candidates as they are, if there is a `calibration`.
     skip_failing : bool, default False
-        Whether a candidate that cannot be fitted to these rows is left out, with a warning, if there are others.
+        Whether a candidate whose fit raises an error is left out, with a warning, if there are others.
     random_state : int, default 0
-        Of the folds and of the bootstrap.
+        Seed of the folds and of the bootstrap.
     progress : callable, optional
-        Told the share of the work that is done, and what is worked on.
+        Called as ``progress(share, name)`` with the share of the work that is done and the candidate in progress.
 
     Notes
     -----
     The tests take the rows as independent, given the fitted models: they say whether the *fitted* models differ, not
-    whether the same would come out for other training rows.
+    whether models fitted to other training rows would differ in the same way.
 
     Examples
     --------
@@ -282,18 +222,15 @@ def compare(
     if not candidates:
         raise ValueError("candidates must name at least one classifier.")
     if calibration is not None:
-        calibrator_of(calibration)  # a wrong name is told before the long work
-    rows = _folded(X, y, cv, sample_weight, random_state)
+        calibrator_of(calibration)  # a wrong name is refused before the models are fitted
+    kind = get_loss(loss)
+    rows = _folded(y, cv, sample_weight, random_state)
     probabilities: dict[str, Array] = {}
     seconds: dict[str, float] = {}
     for place, (name, estimator) in enumerate(candidates.items()):
-
-        def told(done: float, place: int = place, name: str = name) -> None:
-            tell((place + done) / len(candidates), name)
-
         start = time.perf_counter()
         try:
-            probabilities[name] = rows.held_out(estimator, told)
+            probabilities[name] = _held_out(estimator, X, rows, _part(tell, name, place, len(candidates)))
         except Exception as error:
             others = len(probabilities) or place + 1 < len(candidates)
             if skip_failing and others:
@@ -303,23 +240,48 @@ def compare(
                 raise ValueError(f"{name}: {error}") from error
             raise
         seconds[name] = time.perf_counter() - start
-    if calibration is not None:
-        for name in list(probabilities):
-            tell(1.0, name + CALIBRATED)
-            start = time.perf_counter()
-            after = cross_calibrated(probabilities[name], rows.codes, rows.folds, calibration, rows.weight)
-            probabilities[name + CALIBRATED] = after
-            seconds[name + CALIBRATED] = seconds[name] + time.perf_counter() - start
-            if not uncalibrated:
-                del probabilities[name]
-    return judged(probabilities, seconds, rows, loss, random_state)
+    for name in [] if calibration is None else list(probabilities):
+        tell(1.0, name + CALIBRATED)
+        start = time.perf_counter()
+        after = cross_calibrated(probabilities[name], rows.codes, rows.folds, str(calibration), rows.weight)
+        probabilities[name + CALIBRATED] = after
+        seconds[name + CALIBRATED] = seconds[name] + time.perf_counter() - start
+        if not uncalibrated:
+            del probabilities[name]
+    return _ranked(probabilities, seconds, rows, kind, random_state)
 
 
-def _folded(X: Any, y: ArrayLike, cv: int, sample_weight: ArrayLike | None, random_state: int) -> FoldedRows:
-    labels = column_or_1d(y)
-    classes, codes = np.unique(labels, return_inverse=True)
+def _part(tell: Progress, name: str, place: int, n_candidates: int) -> Callable[[float], None]:
+    """What tells how far one candidate is, as a share of the work on all."""
+    return lambda done: tell((place + done) / n_candidates, name)
+
+
+class _Rows(NamedTuple):
+    """Checked labels and weights, and the fold in which each row is held out."""
+
+    classes: NDArray[Any]
+    codes: NDArray[Any]  # of the labels, among the classes
+    folds: NDArray[np.intp]
+    weight: Array | None
+
+
+def _folded(y: ArrayLike, cv: int, sample_weight: ArrayLike | None, random_state: int) -> _Rows:
+    classes, codes = checked_labels(y)
     weight = checked_weight(sample_weight, len(codes))
     counted = np.arange(len(codes)) if weight is None else np.flatnonzero(weight)
-    folds = np.zeros(len(codes), dtype=np.intp)  # a row of weight 0 is in the first, where it does no harm
+    folds = np.zeros(len(codes), dtype=np.intp)  # in which fold a row of weight 0 is makes no difference
     folds[counted] = stratified_folds(codes[counted], classes, cv, random_state)
-    return FoldedRows(X, labels, codes, classes, folds, weight)
+    return _Rows(classes, codes, folds, weight)
+
+
+def _held_out(estimator: Any, X: Any, rows: _Rows, tell: Callable[[float], None]) -> Array:
+    """Probabilities of shape (n, K), those of every fold from a model fitted to the others."""
+    labels = rows.classes[rows.codes]
+
+    def fit_predict(train: Mask, test: Mask) -> Array:
+        fit, predict = np.flatnonzero(train), np.flatnonzero(test)
+        weights = {} if rows.weight is None else {"sample_weight": rows.weight[fit]}
+        fitted = clone(estimator).fit(_safe_indexing(X, fit), labels[fit], **weights)
+        return np.asarray(fitted.predict_proba(_safe_indexing(X, predict)))
+
+    return cross_fitted(rows.folds, fit_predict, tell)

@@ -1,9 +1,15 @@
+import inspect
+import sys
+
 import numpy as np
 import pytest
 from scipy import special as sc
 from sklearn import metrics as peers
 
-from properly.audit import answer, audit, verdict
+from properly.audit import answer, audit, summary_of, verdict
+from properly.audit.auditing import Groups, audit_of
+from properly.inputs.forecast import Forecast
+from properly.metrics.decisions import binary_costs
 
 
 def test_scores_are_scikit_learns(forecasts):
@@ -21,11 +27,11 @@ def test_scores_are_scikit_learns(forecasts):
     ("slope", "intercept", "words"),
     [
         (1.0, 0.0, []),
-        (0.5, 0.0, ["too extreme", "0.5"]),
-        (2.0, 0.0, ["too timid"]),
+        (0.5, 0.0, ["overconfident", "too extreme", "0.5"]),
+        (2.0, 0.0, ["underconfident"]),
         (1.0, -1.5, ["too high on average"]),
         (1.0, 1.5, ["too low on average"]),
-        (-1.0, 0.0, ["wrong way round"]),
+        (-1.0, 0.0, ["wrong order"]),
     ],
 )
 def test_what_is_wrong_is_said(forecasts, slope, intercept, words):
@@ -38,6 +44,7 @@ def test_what_is_wrong_is_said(forecasts, slope, intercept, words):
     assert ("gains nothing" in gained) != bool(words)
     if words and "average" not in words[0]:
         assert "on average" not in right
+    assert ("confident" in right) == any("confident" in word for word in words)
 
 
 def test_right_probabilities_are_called_right_as_a_rule(forecasts):
@@ -45,7 +52,7 @@ def test_right_probabilities_are_called_right_as_a_rule(forecasts):
     assert found.count("right") >= 9
 
 
-def test_the_gain_is_what_mending_brings_on_new_rows(forecasts):
+def test_the_gain_is_what_recalibration_brings_on_new_rows(forecasts):
     y, p = forecasts(20_000, 0.5, -0.5)
     gain = audit(y, p).scores["log loss"].gain
     best = peers.log_loss(y, p) - peers.log_loss(y, sc.expit(0.5 * sc.logit(p) - 0.5))
@@ -64,7 +71,7 @@ def test_weight_two_is_the_row_twice_and_weight_zero_none(forecasts):
     assert one.decision.choice == pytest.approx(other.decision.choice, rel=1e-12)
     assert one.line.slope == pytest.approx(other.line.slope, rel=1e-6)
     np.testing.assert_allclose(one.groups.mean_p, other.groups.mean_p, rtol=1e-12)
-    np.testing.assert_allclose(one.cuts.true_positives[[0, -1]], other.cuts.true_positives[[0, -1]])
+    np.testing.assert_allclose(one.thresholds.true_positives[[0, -1]], other.thresholds.true_positives[[0, -1]])
 
 
 def test_the_order_of_the_rows_does_not_matter_much(forecasts):
@@ -88,11 +95,11 @@ def test_money_is_counted_row_by_row(forecasts):
     assert decision.choice.expected_cost <= decision.before
 
 
-def test_mended_probabilities_may_be_brought_along(forecasts):
+def test_recalibrated_probabilities_may_be_given(forecasts):
     y, p = forecasts(2_000, 0.5)
     truth = sc.expit(0.5 * sc.logit(p))
     result = audit(y, p, calibrated=truth)
-    assert result.mending.n_folds is None
+    assert (result.n_folds, result.n_recalibrated) == (None, 2_000)
     assert result.scores["log loss"].after == pytest.approx(peers.log_loss(y, truth), rel=1e-9)
     weight = np.arange(2_000) % 2
     assert audit(y, p, calibrated=truth, sample_weight=weight).scores["log loss"].after == pytest.approx(
@@ -142,9 +149,9 @@ def test_one_row_of_a_class_is_too_few_to_tell():
     y = np.zeros(30, dtype=int)
     y[4] = 1
     result = audit(y, np.linspace(0.01, 0.2, 30), costs=(1, 3))
-    assert result.mending is None
+    assert result.n_recalibrated == 0
     assert verdict(result) == "unclear"
-    assert "cannot be told" in answer(result)[0]
+    assert "too little data" in answer(result)[0]
     assert "cannot be measured" in answer(result)[1]
 
 
@@ -185,7 +192,7 @@ def test_flags_of_groups(forecasts):
         ({"sample_weight": [0, 1, 0, 1]}, "one class only, '1'"),
         ({"sample_weight": [1e300] * 4}, "adds up to 4e.300"),
         ({"sample_weight": [1e-300] * 4}, "adds up to 4e-300"),
-        ({"group": ["a", "b"]}, "group has shape"),
+        ({"group": ["a", "b"]}, "group must be a label for each row"),
         ({"costs": (0, 0)}, "costs"),
         ({"costs": "1-20"}, "1:20"),
         ({"calibrated": [0.1, 0.2]}, "calibrated must have"),
@@ -214,3 +221,47 @@ def test_odd_probabilities_have_an_answer(p):
     result = audit(y, p, costs=(1, 2), group=np.arange(40) % 2)
     assert verdict(result) in ("wrong", "right", "nearly right", "unclear")
     assert all(sentence.endswith(".") for sentence in answer(result))
+
+
+@pytest.fixture
+def count_checks(monkeypatch):
+    """How often each function that checks labels, probabilities and weights is called."""
+    counts = {}
+
+    def counted(name, function):
+        def call(*arguments, **options):
+            counts[name] = counts.get(name, 0) + 1
+            return function(*arguments, **options)
+
+        return call
+
+    for name in ("read_forecast", "read_probabilities", "forecast_labels", "read_weight", "read_groups"):
+        for module in [each for key, each in sys.modules.items() if key.startswith("properly.")]:
+            if inspect.isfunction(getattr(module, name, None)):
+                monkeypatch.setattr(module, name, counted(name, getattr(module, name)))
+    return counts
+
+
+def test_arrays_are_checked_once(forecasts, count_checks):
+    y, p = forecasts(400, 0.5)
+    audit(y, p, sample_weight=np.ones(400), costs=(1, 5))
+    assert count_checks == {"read_forecast": 1, "read_probabilities": 1, "forecast_labels": 1, "read_weight": 1}
+
+
+def test_checked_arrays_are_not_checked_again(forecasts, count_checks):
+    y, p = forecasts(400, 0.5)
+    group = np.arange(400) % 3
+    direct = audit(y, p, class_names=["no", "yes"], group=group, group_names=["a", "b", "c"], costs=(1, 5))
+    count_checks.clear()
+    forecast = Forecast(y.astype(np.int8), p, None, None, np.array(["no", "yes"]))
+    found = audit_of(forecast, groups=Groups(("a", "b", "c"), group), costs=binary_costs((1, 5)))
+    assert count_checks == {}
+    assert summary_of(found) == summary_of(direct)
+
+
+def test_groups_without_rows_are_left_out(forecasts):
+    y, p = forecasts(300)
+    weight = np.where(np.arange(300) % 3 == 1, 0.0, 1.0)
+    result = audit(y, p, sample_weight=weight, group=np.arange(300) % 3, group_names=["a", "b", "c"])
+    assert result.groups.groups == ("a", "c")
+    np.testing.assert_array_equal(result.groups.weight, [100.0, 100.0])

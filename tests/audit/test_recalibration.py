@@ -3,55 +3,59 @@ import pytest
 from scipy import special as sc
 
 import properly.audit.recalibration as module
-from properly.audit.recalibration import Bins, Line, recalibrate_many, recalibrate_one
+from properly.audit.recalibration import Bins, Line, recalibrate
 from properly.calibration import AutoCalibration
+from properly.crossfit import stratified_folds
+from properly.inputs.forecast import Forecast
 from properly.metrics import log_loss
 
 
-def forecasts(n, slope=1.0, intercept=0.0, seed=0):
+def two_classes(n, slope=1.0, intercept=0.0, seed=0):
     """Labels, and probabilities whose log-odds should be intercept + slope times what they are."""
     random = np.random.default_rng(seed)
     score = random.normal(size=n) * 2.0 - 1.0
     return random.random(n) < sc.expit(intercept + slope * score), sc.expit(score)
 
 
-def test_every_row_is_mended_by_others():
-    """Against a loop over folds without bins; the folds are found by what changes when a label is turned."""
-    y, p = forecasts(400, 0.5)
-    bins = Bins.of(p, y, None)
-    result = recalibrate_one(bins, y, None, random_state=3)
-    folds = module._folds(y.view(np.int8), 2, np.random.RandomState(3))
+def bins_of(y, p, weight=None):
+    return Bins.of(Forecast.of_positives(y, p, weight))
+
+
+def recalibrated(y, p, random_state=0):
+    bins = bins_of(y, p)
+    return recalibrate(bins.forecast, bins, random_state)
+
+
+def several(codes, p, weight=None):
+    return Forecast(codes, p, None, weight, np.arange(p.shape[1]))
+
+
+def test_every_row_is_recalibrated_by_other_folds():
+    """Against a loop over folds without bins."""
+    y, p = two_classes(400, 0.5)
+    result = recalibrated(y, p, random_state=3)
+    folds = stratified_folds(y.view(np.int8), np.arange(2), 5, 3, splitter="permutation")
     for fold in range(5):
         test = folds == fold
         direct = AutoCalibration(input="probability").fit(p[~test], y[~test]).predict_proba(p[test])[:, 1]
-        np.testing.assert_allclose(result.p[test], direct, rtol=1e-9)
-
-
-def test_folds_have_their_share_of_every_class():
-    codes = np.repeat([0, 1, 2], [1000, 13, 7])
-    folds = module._folds(codes, 3, np.random.RandomState(0))
-    for k, count in enumerate([1000, 13, 7]):
-        sizes = np.bincount(folds[codes == k], minlength=5)
-        assert sizes.sum() == count
-        assert np.ptp(sizes) <= 1
+        np.testing.assert_allclose(result.after.p[test], direct, rtol=1e-9)
 
 
 def test_bins_hardly_change_the_outcome(monkeypatch):
-    y, p = forecasts(30_000, 0.6, -1.0)
-    exact = recalibrate_one(Bins.of(p, y, None), y, None).p
+    y, p = two_classes(30_000, 0.6, -1.0)
+    exact = recalibrated(y, p).after.p
     monkeypatch.setattr(module, "MOST_BINS", 2_000)
-    bins = Bins.of(p, y, None)
-    assert len(bins.centre) <= 2_000
-    binned = recalibrate_one(bins, y, None).p
+    assert len(bins_of(y, p).centre) <= 2_000
+    binned = recalibrated(y, p).after.p
     assert abs(log_loss(y, binned) - log_loss(y, exact)) < 1e-5
     assert np.abs(sc.logit(binned) - sc.logit(exact)).max() < 0.05
 
 
 def test_bins_keep_ties_together(monkeypatch):
     monkeypatch.setattr(module, "MOST_BINS", 50)
-    y, p = forecasts(5_000)
+    y, p = two_classes(5_000)
     p = np.round(p, 2)
-    bins = Bins.of(p, y, None)
+    bins = bins_of(y, p)
     for value in np.unique(p):
         assert len(np.unique(bins.of_row[p == value])) == 1
     order = np.argsort(p, kind="stable")
@@ -60,11 +64,11 @@ def test_bins_keep_ties_together(monkeypatch):
 
 
 def test_weights_count_as_rows():
-    y, p = forecasts(300, 0.5)
+    y, p = two_classes(300, 0.5)
     weight = np.where(np.arange(300) % 3 == 0, 2.0, 1.0)
     twice = np.repeat(np.arange(300), weight.astype(int))
-    score, label, total = Bins.of(p, y, weight).training_rows(y, weight)
-    score2, label2, total2 = Bins.of(p[twice], y[twice], None).training_rows(y[twice], None)
+    score, label, total = bins_of(y, p, weight).training_rows()
+    score2, label2, total2 = bins_of(y[twice], p[twice]).training_rows()
     np.testing.assert_allclose(score, score2, rtol=1e-12)
     np.testing.assert_array_equal(label, label2)
     np.testing.assert_array_equal(total, total2)
@@ -73,8 +77,8 @@ def test_weights_count_as_rows():
 def test_the_line_is_that_of_logistic_regression():
     import statsmodels.api as sm
 
-    y, p = forecasts(5_000, 0.7, -0.4)
-    line = Line.of(Bins.of(p, y, None), y, None)
+    y, p = two_classes(5_000, 0.7, -0.4)
+    line = Line.of(bins_of(y, p))
     peer = sm.Logit(y.astype(float), sm.add_constant(sc.logit(p))).fit(disp=0)
     # Platt's labels are a little less than certain, by one row in the number of rows.
     assert line.intercept == pytest.approx(peer.params[0], abs=5e-3)
@@ -88,12 +92,13 @@ def test_several_classes_gain_what_they_should():
     truth = sc.softmax(logits, axis=1)
     codes = (random.random((4_000, 1)) > np.cumsum(truth, axis=1)).sum(axis=1)
     given = sc.softmax(2.0 * logits, axis=1)
-    result = recalibrate_many(codes, given, None)
-    assert result.rows is None
+    forecast = several(codes, given)
+    result = recalibrate(forecast, Bins.of(forecast.most_probable()))
+    assert result.before is forecast
     assert result.n_folds == 5
-    np.testing.assert_allclose(result.p.sum(axis=1), 1.0, rtol=1e-12)
+    np.testing.assert_allclose(result.after.p.sum(axis=1), 1.0, rtol=1e-12)
     best = log_loss(codes, truth)
-    assert abs(log_loss(codes, result.p) - best) < 0.1 * (log_loss(codes, given) - best)
+    assert abs(log_loss(codes, result.after.p) - best) < 0.1 * (log_loss(codes, given) - best)
 
 
 def test_many_rows_of_several_classes_are_sampled(monkeypatch):
@@ -101,23 +106,26 @@ def test_many_rows_of_several_classes_are_sampled(monkeypatch):
     random = np.random.default_rng(0)
     p = random.dirichlet([1.0, 1.0, 1.0], 2_000)
     codes = random.integers(3, size=2_000)
-    result = recalibrate_many(codes, p, random.random(2_000))
-    assert len(result.rows) == len(result.p) == 500
-    assert (np.diff(result.rows) > 0).all()
+    forecast = several(codes, p, random.random(2_000))
+    result = recalibrate(forecast, Bins.of(forecast.most_probable()))
+    assert len(result.before.p) == len(result.after.p) == 500
+    rows = [int(np.flatnonzero((p == row).all(axis=1))[0]) for row in result.before.p]
+    assert (np.diff(rows) > 0).all()
+    np.testing.assert_array_equal(result.after.codes, codes[rows])
+    np.testing.assert_array_equal(result.after.weight, forecast.weight[rows])
 
 
 def test_a_class_of_one_row_cannot_be_split():
-    y, p = forecasts(50)
+    y, p = two_classes(50)
     y[:] = False
     y[3] = True
-    assert recalibrate_one(Bins.of(p, y, None), y, None) is None
+    assert recalibrated(y, p) is None
 
 
 @pytest.mark.parametrize("p", [np.full(40, 0.3), np.tile([0.0, 1.0], 20), np.tile([0.0, 1e-320, 0.5, 1.0], 10)])
 def test_degenerate_probabilities_have_an_answer(p):
     y = np.arange(40) % 3 == 0
-    bins = Bins.of(p, y, None)
-    mended = recalibrate_one(bins, y, None).p
-    assert ((mended > 0.0) & (mended < 1.0)).all()
-    line = Line.of(bins, y, None)
+    after = recalibrated(y, p).after.p
+    assert ((after > 0.0) & (after < 1.0)).all()
+    line = Line.of(bins_of(y, p))
     assert line is None or np.isfinite([line.intercept, line.slope]).all()

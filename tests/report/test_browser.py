@@ -87,7 +87,7 @@ def count(page, name):
 
 
 def move(page, position):
-    page.locator("#cut").evaluate(
+    page.locator("#threshold").evaluate(
         "(slider, position) => { slider.value = position; slider.dispatchEvent(new Event('input')); }", str(position)
     )
 
@@ -117,7 +117,7 @@ def test_names_that_look_like_markup_stay_text(page):
 def test_the_slider_counts_as_python_does(page, predictions):
     data = read_predictions(predictions, "y", [NASTY], positive=NASTY)
     positive = data.codes == 1
-    last = int(page.locator("#cut").get_attribute("max"))
+    last = int(page.locator("#threshold").get_attribute("max"))
     seen = set()
     for position in (0, last // 3, last // 2, (4 * last) // 5, last - 1, last):
         move(page, position)
@@ -135,7 +135,7 @@ def test_the_slider_counts_as_python_does(page, predictions):
 
 def test_keys_move_the_slider(page):
     before = count(page, "true-positives") + count(page, "false-positives")
-    page.locator("#cut").focus()
+    page.locator("#threshold").focus()
     for _ in range(5):
         page.keyboard.press("ArrowLeft")
     assert count(page, "true-positives") + count(page, "false-positives") > before
@@ -175,7 +175,7 @@ def test_the_report_of_a_fit(browser, tmp_path, width):
         assert page.locator("#leaderboard th", has_text=NASTY).count() == 1
         assert page.evaluate("document.scrollingElement.scrollWidth <= window.innerWidth")
         before = count(page, "true-positives")
-        move(page, page.locator("#cut").get_attribute("max"))
+        move(page, page.locator("#threshold").get_attribute("max"))
         assert count(page, "true-positives") == 0.0 != before
 
 

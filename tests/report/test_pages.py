@@ -9,7 +9,8 @@ from sklearn.naive_bayes import GaussianNB
 
 from properly.audit import audit
 from properly.comparison import compare
-from properly.report import audit_page, fit_page
+from properly.report import audit_page, fit_page, pages
+from properly.report.html import section
 
 NASTY = "<script>alert(1)</script>"
 VOID = {"meta", "input", "br", "col"}
@@ -65,7 +66,7 @@ def test_an_audit_has_everything(rare):
     assert outline.headings == [
         "The answer",
         "Reliability",
-        "What calibration changes",
+        "What recalibration changes",
         "Thresholds and costs",
         "By group",
         "Scores and their parts",
@@ -85,11 +86,22 @@ def test_nothing_from_the_data_is_markup(rare):
     assert built.count("</script>") == 2
 
 
-def test_the_slider_has_the_table_of_cuts(rare):
+def test_the_slider_has_the_table_of_thresholds(rare):
     built = audit_page(rare)
-    cuts = json.loads(re.search(r'<script type="application/json" id="cuts">(.*?)</script>', built)[1])
-    assert cuts == rare.cuts.as_json()
-    assert rare.decision.choice.theoretical_threshold in cuts["thresholds"]
+    table = json.loads(re.search(r'<script type="application/json" id="threshold-table">(.*?)</script>', built)[1])
+    assert table == rare.thresholds.as_json()
+    assert rare.decision.choice.theoretical_threshold in table["thresholds"]
+    assert 'id="cost-false-negative" value="20"' in built
+
+
+def test_a_section_is_a_function_and_a_line_in_the_table(rare, monkeypatch):
+    monkeypatch.setitem(pages.SECTIONS, "extra", lambda findings: section("Extra", str(findings.audit.n_rows), id="x"))
+    monkeypatch.setitem(pages.SECTIONS, "absent", lambda findings: None)
+    outline = Outline(audit_page(rare))
+    assert outline.headings[-1] == "Extra"
+    assert [name for name in pages.SECTIONS if name in outline.ids] == [
+        "answer", "reliability", "recalibration", "thresholds", "groups", "scores"
+    ]  # fmt: skip
 
 
 def test_several_classes_have_a_picture_each():
@@ -98,7 +110,7 @@ def test_several_classes_have_a_picture_each():
     codes = (random.random((1_000, 1)) > np.cumsum(p, axis=1)).sum(axis=1)
     outline = Outline(audit_page(audit(codes, p, group=codes % 2, class_names=["a", NASTY, "c"])))
     assert {"reliability-top", "reliability-class-0", "reliability-class-1", "reliability-class-2"} <= set(outline.ids)
-    assert "cut" not in outline.ids
+    assert "threshold" not in outline.ids
     assert f"Class {NASTY}." in outline.text
 
 

@@ -6,13 +6,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from properly.audit.recalibration import Line
-from properly.audit.thresholds import CutTable, Decision
+from properly.audit.recalibration import Line, Recalibrated
+from properly.audit.thresholds import Decision, ThresholdTable
 from properly.diagnostics import GroupCalibration, MulticlassReliability, Murphy, Reliability
+from properly.inputs.forecast import Forecast
+from properly.losses import LogLoss, Loss, SquaredLoss
 from properly.metrics import AreaUnderCurve, Decomposition, PairedDifference
+from properly.metrics.decomposition import decomposition_of
+from properly.metrics.paired import bootstrap_of
+from properly.metrics.scores import losses_of, score_of
 from properly.numeric.probabilities import Array
 
 RARE = 0.1  # a share of a class below which pictures come on the log-odds scale as well
+MOST_GROUPS = 1_000  # that are accepted
+MOST_GROUPS_ON_PAGE = 50
+MOST_GROUPS_IN_TERMINAL = 10
+# The proper scores of an audit: each is a loss, and how many times its mean the score is.
+SCORES: dict[str, tuple[Loss, float]] = {"log loss": (LogLoss(), 1.0), "Brier score": (SquaredLoss(), 2.0)}
 
 
 @dataclass(frozen=True)
@@ -31,17 +41,34 @@ class Score:
     parts_after: Decomposition | None
     gain: PairedDifference | None
 
+    @classmethod
+    def of(cls, name: str, forecast: Forecast, recalibrated: Recalibrated | None, random_state: int) -> Score:
+        """One of `SCORES`, before and after."""
+        loss, unit = SCORES[name]
+        parts = _parts(forecast, loss, unit)
+        if recalibrated is None:
+            return cls(name, unit * score_of(forecast, loss), None, parts, None, None)
+        same, after = recalibrated.before, recalibrated.after
+        parts_after = _parts(after, loss, unit)
+        losses, losses_after = losses_of(forecast, loss), losses_of(after, loss)
+        before, score, gain = unit * forecast.mean(losses), unit * after.mean(losses_after), None
+        if np.isfinite(before) and np.isfinite(score):
+            losses = losses if same is forecast else losses_of(same, loss)
+            gain = bootstrap_of(unit * (losses - losses_after), same.weight, random_state=random_state)
+        return cls(name, before, score, parts, parts_after, gain)
+
     @property
     def relative_gain(self) -> float:
         return 0.0 if self.gain is None or self.before == 0.0 else float(self.gain.difference / self.before)
 
+    @property
+    def before_same_rows(self) -> float:
+        """`before`, of the rows that were recalibrated."""
+        return self.before if self.gain is None or self.after is None else self.after + self.gain.difference
 
-@dataclass(frozen=True)
-class Mending:
-    """How many rows were recalibrated, in how many folds (None: the user brought the mended probabilities)."""
 
-    n_rows: int
-    n_folds: int | None
+def _parts(forecast: Forecast, loss: Loss, unit: float) -> Decomposition:
+    return Decomposition(*(unit * part for part in decomposition_of(forecast, loss)))
 
 
 @dataclass(frozen=True)
@@ -55,26 +82,28 @@ class Audit:
     total : float
         The sum of the weights; the number of rows if there are none.
     rates, means : array of shape (n_classes,)
-        How often each class occurs, and its mean probability.
+        The share of each class, and its mean probability.
     hit_rate, confidence : float
-        For two classes, those of the positive class again. For more: how often the most probable class is right, and
-        its mean probability.
+        For two classes, those of the positive class again. For more: how often the most probable class is the true
+        one, and its mean probability.
     surprises : int
         Rows of a class whose probability was 0: each of them makes the log loss infinite.
     scores : dict
-        A `Score` for every entry of `MEASURES`.
+        A `Score` for every entry of `SCORES`.
     line : Line or None
         The straight line through the log-odds.
     smooth_error : float
         Smooth calibration error (of the most probable class, for several classes).
+    n_recalibrated : int
+        How many rows were recalibrated: all, or some drawn at random; 0 if a class has fewer than two rows.
+    n_folds : int or None
+        The number of folds of cross-fitting; None if the recalibrated probabilities were given.
     auc : AreaUnderCurve or None
         Area under the ROC curve with interval, for two classes.
-    reliability, reliability_after, panels, murphy, groups : results of `properly.diagnostics`, or None
-    mending : Mending or None
-        How the probabilities were recalibrated; None if a class has fewer than two rows.
+    reliability, reliability_after, multiclass_reliability, murphy, groups : results of `properly.diagnostics`, or None
     decision : Decision or None
         What the costs imply, if there are any and two classes.
-    cuts : CutTable or None
+    thresholds : ThresholdTable or None
         What every threshold does, for two classes.
     """
 
@@ -89,15 +118,16 @@ class Audit:
     scores: dict[str, Score]
     line: Line | None
     smooth_error: float
-    auc: AreaUnderCurve | None
-    reliability: Reliability | None
-    reliability_after: Reliability | None
-    panels: MulticlassReliability | None
-    murphy: Murphy | None
-    groups: GroupCalibration | None
-    mending: Mending | None
-    decision: Decision | None
-    cuts: CutTable | None
+    n_recalibrated: int
+    n_folds: int | None
+    auc: AreaUnderCurve | None = None
+    reliability: Reliability | None = None
+    reliability_after: Reliability | None = None
+    multiclass_reliability: MulticlassReliability | None = None
+    murphy: Murphy | None = None
+    groups: GroupCalibration | None = None
+    decision: Decision | None = None
+    thresholds: ThresholdTable | None = None
 
     @property
     def is_binary(self) -> bool:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from math import isfinite
 from typing import Any
 
+from properly.audit.answers import answer, verdict
 from properly.audit.results import Audit, Score
-from properly.audit.words import answer, verdict
+from properly.audit.thresholds import Decision
+from properly.diagnostics import GroupCalibration
+from properly.metrics import PairedDifference
 
 
 def summary_of(audit: Audit) -> dict[str, Any]:
@@ -25,48 +28,36 @@ def summary_of(audit: Audit) -> dict[str, Any]:
         "smooth_calibration_error": _finite(audit.smooth_error),
         "log_odds_slope": None if audit.line is None else _finite(audit.line.slope),
         "rows_given_probability_0": audit.surprises,
-        "decision": _decision(audit),
-        "groups": _groups(audit),
+        "decision": None if audit.decision is None else _decision(audit.decision),
+        "groups": None if audit.groups is None else _groups(audit.groups),
     }
 
 
 def _score(score: Score) -> dict[str, float | None]:
-    gain = score.gain
     return {
         "as_given": _finite(score.before),
         "recalibrated": _finite(score.after),
-        "gain": None if gain is None else _finite(gain.difference),
-        "gain_low": None if gain is None else _finite(gain.low),
-        "gain_high": None if gain is None else _finite(gain.high),
+        **_with_interval("gain", score.gain),
         "miscalibration": _finite(score.parts.miscalibration),
         "discrimination": _finite(score.parts.discrimination),
         "uncertainty": _finite(score.parts.uncertainty),
     }
 
 
-def _decision(audit: Audit) -> dict[str, float | None] | None:
-    decision = audit.decision
-    if decision is None:
-        return None
-    saving = decision.saving
+def _decision(decision: Decision) -> dict[str, float | None]:
     return {
         "cost_of_false_positive": decision.false_positive,
         "cost_of_false_negative": decision.false_negative,
         "threshold": decision.choice.theoretical_threshold,
         "cost": decision.before,
         "cost_recalibrated": decision.after,
-        "saving": None if saving is None else saving.difference,
-        "saving_low": None if saving is None else saving.low,
-        "saving_high": None if saving is None else saving.high,
+        **_with_interval("saving", decision.saving),
         "cheapest_threshold": decision.choice.threshold,
         "cost_at_cheapest_threshold": decision.choice.expected_cost,
     }
 
 
-def _groups(audit: Audit) -> list[dict[str, Any]] | None:
-    groups = audit.groups
-    if groups is None:
-        return None
+def _groups(groups: GroupCalibration) -> list[dict[str, Any]]:
     return [
         {
             "group": name,
@@ -80,6 +71,11 @@ def _groups(audit: Audit) -> list[dict[str, Any]] | None:
         }
         for k, name in enumerate(groups.groups)
     ]
+
+
+def _with_interval(name: str, found: PairedDifference | None) -> dict[str, float | None]:
+    ends = (None, None, None) if found is None else (found.difference, found.low, found.high)
+    return {key: _finite(end) for key, end in zip((name, f"{name}_low", f"{name}_high"), ends, strict=True)}
 
 
 def _finite(value: float | None) -> float | None:

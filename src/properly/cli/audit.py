@@ -1,4 +1,4 @@
-"""``properly audit``: are the probabilities in a file right, and what is gained by mending them?"""
+"""``properly audit``: are the probabilities in a file right, and what is gained by recalibrating them?"""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 from properly.cli.parser import new_parser, path
 
 REPORT = "audit.html"
-_MOST_GROUPS = 10
 
 
 def add_parser(subparsers: Any) -> None:
@@ -44,12 +43,16 @@ def add_parser(subparsers: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> dict[str, Any]:
     """Read, judge, write the report; the summary is what `summary_of` says."""
-    from properly.audit import audit
-    from properly.audit.summary import summary_of
+    import numpy as np
+
+    from properly.audit import summary_of
+    from properly.audit.auditing import Groups, audit_of
     from properly.cli.columns import require_distinct
     from properly.cli.console import progress
     from properly.cli.files import checked_output
     from properly.files import atomic_path
+    from properly.inputs.forecast import Forecast
+    from properly.metrics.decisions import binary_costs
     from properly.report import audit_page
     from properly.report.pages import file_facts, version_facts
     from properly.tables.predictions import read_predictions
@@ -69,15 +72,11 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
             weight=arguments.weight,
         )
         tell(1, "judging")
-        result = audit(
-            data.codes,
-            data.p,
-            group=data.group,
-            group_names=data.group_names or None,
-            costs=arguments.costs,
-            sample_weight=data.weight,
-            classes=range(len(data.classes)),
-            class_names=data.classes,
+        forecast = Forecast(data.codes, data.p, None, data.weight, np.array(data.classes)).without_weight_0()
+        result = audit_of(
+            forecast,
+            groups=None if data.group is None else Groups(data.group_names, forecast.kept(data.group)),
+            costs=None if arguments.costs is None else binary_costs(arguments.costs),
         )
         tell(2, "writing")
         facts = {**file_facts(arguments.predictions), **_columns(arguments), **version_facts()}
@@ -88,7 +87,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def show(summary: dict[str, Any], console: Any) -> None:
     """The answer in two sentences, the scores, and the groups that stand out."""
-    from properly.audit.words import number
+    from properly.audit.formatting import number
     from properly.cli.console import table_of
 
     style = {"right": "green", "nearly right": "green", "wrong": "yellow"}.get(summary["verdict"])
@@ -114,20 +113,21 @@ def show(summary: dict[str, Any], console: Any) -> None:
 
 
 def _show_groups(groups: list[dict[str, Any]], console: Any) -> None:
-    """The groups whose mean probability is off, the largest first."""
-    from properly.audit.words import count, percent
+    """The groups whose mean probability lies outside the interval of the observed share, the largest first."""
+    from properly.audit.formatting import count, percent
+    from properly.audit.results import MOST_GROUPS_IN_TERMINAL
     from properly.cli.console import table_of
 
     off = sorted((group for group in groups if group["outside"]), key=lambda group: -group["rows"])
     if not off:
-        console.print(f"None of {len(groups)} groups stands out.")
+        console.print(f"None of {len(groups)} groups is miscalibrated beyond chance.")
         return
     rows = [
         [group["group"], count(group["rows"]), percent(group["mean_probability"]), percent(group["share"])]
-        for group in off[:_MOST_GROUPS]
+        for group in off[:MOST_GROUPS_IN_TERMINAL]
     ]
-    console.print(f"\n{len(off)} of {len(groups)} groups are off:")
-    console.print(table_of(["group", "rows", "said on average", "happened"], rows))
+    console.print(f"\n{len(off)} of {len(groups)} groups are miscalibrated:")
+    console.print(table_of(["group", "rows", "mean probability", "observed share"], rows))
 
 
 def _costs(text: str) -> tuple[float, float]:

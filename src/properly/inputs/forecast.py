@@ -89,6 +89,13 @@ class Forecast:
         complement, weight = (None if each is None else each[rows] for each in (self.complement, self.weight))
         return Forecast(self.codes[rows], self.p[rows], complement, weight, self.classes)
 
+    def without_weight_0(self) -> Forecast:
+        """The rows that have a weight."""
+        if self.weight is None or self.weight.all():
+            return self
+        rows = self.weight > 0.0
+        return replace(self.take(rows), has_weight=rows)
+
     def with_p(self, p: Array) -> Forecast:
         """The same rows with other checked probabilities, of the shape of `p`."""
         return Forecast(self.codes, p, None, self.weight, self.classes)
@@ -159,10 +166,7 @@ def read_forecast(
     if len(codes) != len(values):
         raise ValueError(f"y has {len(codes)} rows, p has {len(values)}: inconsistent numbers of samples.")
     weight = read_weight(sample_weight, len(codes))
-    if weight is None or weight.all():
-        return Forecast(codes, values, complement, weight, known)
-    rows = weight > 0.0
-    return replace(Forecast(codes, values, complement, weight, known).take(rows), has_weight=rows)
+    return Forecast(codes, values, complement, weight, known).without_weight_0()
 
 
 def read_binary(

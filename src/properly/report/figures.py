@@ -1,4 +1,4 @@
-"""Figures as inline SVG: small, with ids of their own, and with words for those who cannot see them."""
+"""Figures as inline SVG: small, with ids of their own, and with a description for screen readers."""
 
 from __future__ import annotations
 

@@ -7,11 +7,10 @@ import hashlib
 import html
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 from string import Template
-from typing import Any
 
 
 class Markup(str):
@@ -25,7 +24,7 @@ _WITHOUT_CONTENT = frozenset({"col", "input", "br", "meta"})
 
 
 def markup(*parts: str) -> Markup:
-    """The parts side by side, those that are text escaped, and no line break between a number and its %.
+    """The parts joined, text escaped, with a no-break space between a number and its %.
 
     >>> markup("a < b ", Markup("<br>"))
     'a &lt; b <br>'
@@ -38,7 +37,7 @@ def _escaped(text: str) -> str:
 
 
 def element(tag: str, *children: str, **attributes: object) -> Markup:
-    """An HTML element. Attributes that are Python's words end in an underscore; None and False leave one out.
+    """An HTML element. Attributes that are keywords of Python end in an underscore; None and False leave one out.
 
     >>> element("p", "1 < 2", class_="note", hidden=True)
     '<p class="note" hidden>1 &lt; 2</p>'
@@ -70,17 +69,16 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]], caption: str, *, h
     return element("div", content, class_="scroll", tabindex="0", role="region", aria_label=caption)
 
 
-def section(heading: str, *children: str, id: str) -> Markup:
-    return element(
-        "section", element("h2", heading, id=f"{id}-heading"), *children, id=id, aria_labelledby=f"{id}-heading"
-    )
+def section(heading: str, *children: str, id: str, class_: str | None = None) -> Markup:
+    title = element("h2", heading, id=f"{id}-heading")
+    return element("section", title, *children, id=id, class_=class_, aria_labelledby=f"{id}-heading")
 
 
 def data_script(data: object, id: str) -> Markup:
-    """Data for the page's script; no character of them can end the script element or begin another.
+    """Data for the page's script, with <, > and & escaped, so that none of it can end the script element.
 
-    >>> data_script({"name": "</script>"}, "cuts")
-    '<script type="application/json" id="cuts">{"name":"\\\\u003c/script\\\\u003e"}</script>'
+    >>> data_script({"name": "</script>"}, "names")
+    '<script type="application/json" id="names">{"name":"\\\\u003c/script\\\\u003e"}</script>'
     """
     text = json.dumps(data, allow_nan=False, separators=(",", ":"), ensure_ascii=True)
     for character in "<>&":
@@ -90,19 +88,14 @@ def data_script(data: object, id: str) -> Markup:
 
 @cache
 def asset(name: str) -> str:
-    """The text of a file beside this module."""
+    """The text of a file in the folder `assets`."""
     return files("properly.report").joinpath("assets", name).read_text(encoding="utf-8")
 
 
 def page(title: str, *body: str) -> str:
-    """A whole document in one file. Its policy forbids the browser to load anything and to run any script but ours."""
+    """A document in one file, whose security policy forbids loading anything and running any script but this one."""
     script = asset("page.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    parts: Mapping[str, Any] = {
-        "title": markup(title),
-        "style": asset("page.css"),
-        "digest": digest,
-        "body": markup(*body),
-        "script": script,
-    }
-    return Template(asset("page.html")).substitute(parts)
+    return Template(asset("page.html")).substitute(
+        title=markup(title), style=asset("page.css"), digest=digest, body=markup(*body), script=script
+    )

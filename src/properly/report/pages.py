@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -14,16 +14,29 @@ from properly import __version__
 from properly.audit.results import Audit
 from properly.comparison import Comparison
 from properly.report.html import Markup, element, page
-from properly.report.leaderboard import leader, leaderboard_section
+from properly.report.leaderboard import leaderboard_section
 from properly.report.sections import (
+    Findings,
     answer_section,
     facts_section,
     groups_section,
     recalibration_section,
     reliability_section,
     scores_section,
+    threshold_section,
 )
-from properly.report.thresholds import threshold_section
+
+# All sections in the order of the page; one that does not apply to what was found returns None.
+SECTIONS: dict[str, Callable[[Findings], Markup | None]] = {
+    "answer": answer_section,
+    "leaderboard": leaderboard_section,
+    "reliability": reliability_section,
+    "recalibration": recalibration_section,
+    "thresholds": threshold_section,
+    "groups": groups_section,
+    "scores": scores_section,
+    "facts": facts_section,
+}
 
 
 def audit_page(audit: Audit, *, facts: Mapping[str, str] | None = None, title: str = "Audit of probabilities") -> str:
@@ -43,61 +56,50 @@ def audit_page(audit: Audit, *, facts: Mapping[str, str] | None = None, title: s
     >>> audit_page(result).startswith("<!DOCTYPE html>")
     True
     """
-    if audit.is_binary:
-        right = f"Where the probabilities of {audit.classes[1]} say 10 %, does it happen in one row of ten?"
-    else:
-        right = f"Where one of {len(audit.classes)} classes is given 10 %, is it the true one in one row of ten?"
-    asked = f"Are the probabilities right? {right} And what is gained by mending them?"
-    return page(title, *_head(title, asked), answer_section(audit), *_evidence(audit, facts))
+    rows = f"rows with a probability of 10 % for {audit.classes[1] if audit.is_binary else 'a class'}"
+    asked = (
+        f"Are the probabilities right: of the {rows}, does one in ten belong to it? And what is gained by "
+        "recalibrating them?"
+    )
+    return _page(title, asked, Findings(audit, facts=facts or {}))
 
 
 def fit_page(comparison: Comparison, audit: Audit, facts: Mapping[str, str], title: str) -> str:
-    """A comparison of models and the audit of the chosen one's probabilities, as one HTML file.
+    """A comparison of models and the audit of the best one's probabilities, as one HTML file.
 
     Parameters
     ----------
     comparison : properly.comparison.Comparison
     audit : Audit
-        Of the probabilities of the chosen model for rows it was not fitted to.
+        Of the probabilities of the best model for held-out rows.
     facts : mapping from str to str
     title : str
     """
     asked = (
-        f"Which of {len(comparison.names)} models gives the best probabilities for rows that it has not seen, and are "
-        f"those of the best, {comparison.best}, right?"
+        f"Which of {len(comparison.names)} models gives the best probabilities on held-out rows, and are those of the "
+        f"best, {comparison.best}, right?"
     )
-    answer = answer_section(audit, leader(comparison))
-    return page(title, *_head(title, asked), answer, leaderboard_section(comparison), *_evidence(audit, facts))
+    return _page(title, asked, Findings(audit, comparison, facts))
 
 
-def _head(title: str, asked: str) -> list[Markup]:
-    return [element("header", element("h1", title), element("p", asked, class_="asked"))]
-
-
-def _evidence(audit: Audit, facts: Mapping[str, str] | None) -> list[Markup]:
-    parts = [
-        reliability_section(audit),
-        recalibration_section(audit),
-        threshold_section(audit),
-        groups_section(audit),
-        scores_section(audit),
-        facts_section(facts) if facts else None,
-    ]
-    return [part for part in parts if part is not None]
+def _page(title: str, asked: str, findings: Findings) -> str:
+    header = element("header", element("h1", title), element("p", asked, class_="asked"))
+    sections = (draw(findings) for draw in SECTIONS.values())
+    return page(title, header, *(each for each in sections if each is not None))
 
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "matplotlib", "pyarrow", "lightgbm")
 
 
 def file_facts(path: str | os.PathLike[str]) -> dict[str, str]:
-    """Name, size and SHA-256 of a file, which together tell whether another is the same."""
+    """Name, size and SHA-256 of a file, to identify it."""
     with open(path, "rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     return {"file": str(path), "size": f"{Path(path).stat().st_size:,} bytes", "SHA-256": digest}
 
 
 def version_facts() -> dict[str, str]:
-    """The time, and the versions of everything that computed."""
+    """The time, and the versions of the software."""
     found = []
     for package in _PACKAGES:
         try:

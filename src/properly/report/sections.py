@@ -1,223 +1,244 @@
-"""The parts of a page, each made from the results of an audit; nothing is computed here."""
+"""The sections of a page, each drawn from what was found; nothing is computed here."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass, field
+from string import Template
 
-from properly.audit.results import Audit, Mending, Score
-from properly.audit.words import aligned, answer, count, interval, number, percent, verdict
+import numpy as np
+
+from properly.audit.answers import answer, verdict
+from properly.audit.formatting import aligned, count, interval, number, percent
+from properly.audit.results import MOST_GROUPS_ON_PAGE, Audit
+from properly.audit.thresholds import Decision
+from properly.comparison import Comparison
 from properly.diagnostics import Reliability
 from properly.report.figures import picture
-from properly.report.html import Markup, element, markup, section, table
+from properly.report.html import Markup, asset, data_script, element, markup, section, table
 
-_MOST_GROUPS = 50
 _MOST_CLASSES = 12
-_STYLES = {"right": "right", "nearly right": "right", "wrong": "wrong", "unclear": ""}
+_STYLES = {"right": "answer right", "nearly right": "answer right", "wrong": "answer wrong", "unclear": "answer"}
 
 
-def answer_section(audit: Audit, lead: str | None = None) -> Markup:
-    """The answer in two sentences, and the numbers behind it; a lead takes the place of what mending would gain."""
+@dataclass(frozen=True)
+class Findings:
+    """What a page shows: an audit, the comparison of models that it belongs to if any, and facts for reproduction."""
+
+    audit: Audit
+    comparison: Comparison | None = None
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+
+def answer_section(findings: Findings) -> Markup:
+    """The answer in two sentences, and the numbers behind it; for a fit, the best model and whether it is right."""
+    audit, comparison = findings.audit, findings.comparison
     right, gained = answer(audit)
-    sentences = [element("p", sentence) for sentence in ((right, gained) if lead is None else (lead, right))]
-    facts = {"rows": count(audit.n_rows)}
+    sentences = (right, gained) if comparison is None else (_best(comparison), right)
+    tiles = {"rows": count(audit.n_rows)}
     if audit.total != audit.n_rows:
-        facts["their weight"] = count(audit.total)
+        tiles["total weight"] = count(audit.total)
     if audit.auc is not None:
-        facts[f"share of {audit.classes[1]}"] = percent(audit.hit_rate)
-        facts["mean probability"] = percent(audit.confidence)
-        facts["area under the ROC curve"] = number(audit.auc.area)
+        tiles[f"share of {audit.classes[1]}"] = percent(audit.hit_rate)
+        tiles["mean probability"] = percent(audit.confidence)
+        tiles["area under the ROC curve"] = number(audit.auc.area)
     else:
-        facts["classes"] = str(len(audit.classes))
-        facts["most probable class is right"] = percent(audit.hit_rate)
-        facts["and is given on average"] = percent(audit.confidence)
-    facts["smooth calibration error"] = number(audit.smooth_error, 2)
-    tiles = [
+        tiles["classes"] = str(len(audit.classes))
+        tiles["most probable class is the true one"] = percent(audit.hit_rate)
+        tiles["its mean probability"] = percent(audit.confidence)
+    tiles["smooth calibration error"] = number(audit.smooth_error, 2)
+    drawn = [
         element("div", element("div", name, class_="name"), element("div", value, class_="value"))
-        for name, value in facts.items()
+        for name, value in tiles.items()
     ]
-    return element(
-        "section",
-        element("h2", "The answer", id="answer-heading"),
-        *sentences,
-        element("div", *tiles, class_="tiles"),
-        id="answer",
-        class_=f"answer {_STYLES[verdict(audit)]}".strip(),
-        aria_labelledby="answer-heading",
-    )
+    paragraphs = [element("p", sentence) for sentence in sentences]
+    style = _STYLES[verdict(audit)]
+    return section("The answer", *paragraphs, element("div", *drawn, class_="tiles"), id="answer", class_=style)
 
 
-def scores_section(audit: Audit) -> Markup:
+def _best(comparison: Comparison) -> str:
+    """The best model in a sentence."""
+    others, worse = len(comparison.names) - 1, int(np.sum(comparison.significant))
+    if others == 0:
+        return f"{comparison.best} has a score of {number(comparison.scores[0], 4)} on held-out rows."
+    found = f"{comparison.best} gives the best probabilities of {others + 1} models"
+    if worse == others:
+        return f"{found}; all others are significantly worse."
+    alike = others - worse
+    return f"{found}; {alike} of the others {'is' if alike == 1 else 'are'} not significantly worse."
+
+
+def scores_section(findings: Findings) -> Markup:
     """Proper scores and their parts, before and after."""
     head = ("", "score", "miscalibration", "discrimination", "uncertainty")
+    of_classes = "" if findings.audit.is_binary else ", added up over the classes, each against the rest"
     tables = []
-    for score in audit.scores.values():
-        lines = [("as given", score.parts)]
-        if score.parts_after is not None:
-            lines.append(("recalibrated", score.parts_after))
-        rows = [
-            (name, *(number(x, 4) for x in (d.score, d.miscalibration, d.discrimination, d.uncertainty)))
-            for name, d in lines
-        ]
-        of_classes = "" if audit.is_binary else ", added up over the classes, each against the rest"
+    for score in findings.audit.scores.values():
+        parts = {"as given": score.parts, "recalibrated": score.parts_after}
+        rows = [(name, *(number(part, 4) for part in each)) for name, each in parts.items() if each is not None]
         tables.append(table(head, rows, f"{score.name.capitalize()}{of_classes}: the smaller, the better"))
     explanation = (
-        "A score is the miscalibration (what is lost because probabilities are not what they say; 0 is best), less the "
-        "discrimination (what is won by telling rows apart), plus the uncertainty (the score of the same probability "
-        "for every row)."
+        "Score = miscalibration − discrimination + uncertainty. Miscalibration is what perfect recalibration would "
+        "gain (0 is best), discrimination what is gained by telling rows apart (the larger, the better), and "
+        "uncertainty the score of the class proportions as probabilities of every row."
     )
     return section("Scores and their parts", element("p", explanation), *tables, id="scores")
 
 
-def reliability_section(audit: Audit) -> Markup:
-    """What was said against what happened."""
-    pictures, note, kind = [], None, "figures"
-    if audit.panels is not None:
-        kind = "figures small"
-        panels = audit.panels.by_class
-        common = sorted(range(len(panels)), key=lambda k: -audit.rates[k])[:_MOST_CLASSES]
-        pictures.append(_reliability_picture(audit.panels.top, "probability", "top", "The most probable class."))
-        for k in sorted(common):
-            caption = f"Class {audit.classes[k]}."
-            pictures.append(_reliability_picture(panels[k], "probability", f"class-{k}", caption))
-        if len(common) < len(panels):
-            note = element("p", f"The {len(common)} most frequent of {len(panels)} classes are shown.", class_="note")
-    elif audit.reliability is not None:
+def reliability_section(findings: Findings) -> Markup:
+    """Predicted probabilities against observed shares."""
+    audit, several, notes = findings.audit, findings.audit.multiclass_reliability, []
+    pictures = []
+    if audit.reliability is not None:
         for scale in ["probability", "log-odds"] if audit.is_rare else ["probability"]:
             pictures.append(_reliability_picture(audit.reliability, scale, scale, f"On the {scale} scale."))
+    if several is not None:
+        pictures.append(_reliability_picture(several.top, "probability", "top", "The most probable class."))
+        common = sorted(range(len(audit.classes)), key=lambda k: -audit.rates[k])[:_MOST_CLASSES]
+        for k in sorted(common):
+            caption = f"Class {audit.classes[k]}."
+            pictures.append(_reliability_picture(several.by_class[k], "probability", f"class-{k}", caption))
+        if len(common) < len(audit.classes):
+            note = f"The {len(common)} most frequent of {len(audit.classes)} classes are shown."
+            notes.append(element("p", note, class_="note"))
     explanation = (
-        "What was said (across) against how often it came true (up). Right probabilities lie on the diagonal but for "
-        "chance: at each place they lie within the band 90 % of the time."
+        "The predicted probability (horizontal) against the share that was observed (vertical). The points of "
+        "calibrated probabilities differ from the diagonal by chance only: each lies within the band 90 % of the time."
     )
-    return section(
-        "Reliability",
-        element("p", explanation),
-        element("div", *pictures, class_=kind),
-        *([] if note is None else [note]),
-        id="reliability-section",
-    )
+    drawn = element("div", *pictures, class_="figures" if several is None else "figures small")
+    return section("Reliability", element("p", explanation), drawn, *notes, id="reliability")
 
 
 def _reliability_picture(found: Reliability, scale: str, name: str, caption: str) -> Markup:
-    outside = f"{percent(found.outside)} of the rows lie outside the band."
-    return picture(
-        found.plot(scale=scale),
-        f"reliability-{name}",
-        f"Reliability diagram on the {scale} scale. {caption} {outside}",
-        f"{caption} {outside}",
-    )
+    caption = f"{caption} {percent(found.outside)} of the rows lie outside the band."
+    description = f"Reliability diagram on the {scale} scale. {caption}"
+    return picture(found.plot(scale=scale), f"reliability-{name}", description, caption)
 
 
-def recalibration_section(audit: Audit) -> Markup:
-    """What calibration changed."""
-    heading, id = "What calibration changes", "recalibration"
-    if audit.mending is None:
+def recalibration_section(findings: Findings) -> Markup:
+    """What recalibration changed."""
+    audit = findings.audit
+    heading, id = "What recalibration changes", "recalibration"
+    if not audit.n_recalibrated:
         note = element("p", "A class has fewer than two rows: a calibrator cannot be both fitted and tested.")
         return section(heading, note, id=id)
-    head = ("mean per row", "before", "after", "gain", "95 % interval")
-    rows = [_gain_row(score) for score in audit.scores.values()]
+    rows: list[tuple[str, ...]] = []
+    for score in audit.scores.values():
+        change = (
+            ("–", "–") if score.gain is None else (aligned(score.gain.difference, score.gain), interval(score.gain))
+        )
+        rows.append((score.name, number(score.before_same_rows, 4), number(score.after, 4), *change))
     decision = audit.decision
     if decision is not None and decision.saving is not None:
-        name = f"cost, deciding at {number(decision.choice.theoretical_threshold)}"
-        change = (number(decision.before), number(decision.after), aligned(decision.saving.difference, decision.saving))
-        rows.append((name, *change, interval(decision.saving)))
-    pictures = []
-    if audit.reliability_after is not None:
+        name = f"cost per row at the threshold {number(decision.choice.theoretical_threshold)}"
+        change = aligned(decision.saving.difference, decision.saving), interval(decision.saving)
+        rows.append((name, number(decision.before), number(decision.after), *change))
+    figures = []
+    if audit.reliability_after is not None and audit.murphy is not None:
         scale = "log-odds" if audit.is_rare else "probability"
         caption = f"Reliability after recalibration, on the {scale} scale."
-        pictures.append(_reliability_picture(audit.reliability_after, scale, "after", caption))
-    if audit.murphy is not None:
-        pictures.append(_murphy_picture(audit))
+        after = _reliability_picture(audit.reliability_after, scale, "after", caption)
+        caption = (
+            "Murphy diagram: the mean cost of deciding by the probabilities, for every ratio of the costs of the two "
+            "errors. If one curve lies below another everywhere, it is better whatever the costs are."
+        )
+        description = "Murphy diagram: the cost of decisions at every threshold, before and after recalibration."
+        murphy = picture(audit.murphy.plot(scale=scale), "murphy", description, caption)
+        figures.append(element("div", after, murphy, class_="figures"))
+    head = ("score", "before", "after", "gain", "95 % interval")
     return section(
         heading,
-        element("p", _how(audit, audit.mending)),
+        element("p", _how(audit)),
         table(head, rows, "Scores before and after; the smaller, the better"),
-        *([element("div", *pictures, class_="figures")] if pictures else []),
+        *figures,
         id=id,
     )
 
 
-def _murphy_picture(audit: Audit) -> Markup:
-    if audit.murphy is None:
-        return Markup("")
-    return picture(
-        audit.murphy.plot(scale="log-odds" if audit.is_rare else "probability"),
-        "murphy",
-        "Murphy diagram: the cost of deciding by the probabilities at every threshold, before and after recalibration.",
-        "Murphy diagram: the mean cost of deciding by the probabilities, for every ratio of the costs of the two "
-        "mistakes. A curve that lies below another everywhere is better whatever the costs are.",
-    )
-
-
-def _gain_row(score: Score) -> tuple[str, ...]:
-    if score.gain is None or score.after is None:
-        return score.name, number(score.before, 4), number(score.after, 4), "–", "–"
-    before = score.after + score.gain.difference  # on the same rows, if only some were recalibrated
+def _how(audit: Audit) -> str:
+    if audit.n_folds is None:
+        return "The probabilities are compared with the recalibrated ones that were given with them."
+    rows = "the rows" if audit.n_recalibrated == audit.n_rows else f"{audit.n_recalibrated:,} rows, drawn at random,"
     return (
-        score.name,
-        number(before, 4),
-        number(score.after, 4),
-        aligned(score.gain.difference, score.gain),
-        interval(score.gain),
+        f"Cross-fitting: {rows} were split into {audit.n_folds} folds, and the probabilities of each fold were "
+        "recalibrated by a calibrator that was fitted to the other folds."
     )
 
 
-def _how(audit: Audit, mending: Mending) -> str:
-    if mending.n_folds is None:
-        return "The probabilities as given are compared with the mended ones that came with them."
-    rows = "the rows" if mending.n_rows == audit.n_rows else f"a random {mending.n_rows:,} of the rows"
-    return (
-        f"A calibrator was fitted to {rows} but one part in {mending.n_folds}, and applied to that part, "
-        f"{mending.n_folds} times: every recalibrated probability comes from rows other than its own."
+def threshold_section(findings: Findings) -> Markup | None:
+    """What each threshold does and costs, for two classes; a slider shows the table of thresholds."""
+    audit, decision = findings.audit, findings.audit.decision
+    if audit.thresholds is None:
+        return None
+    explanation = (
+        f"A row is called {audit.classes[1]} if its probability is at least the threshold. If the probabilities are "
+        "right, the cheapest threshold is the cost of a false positive divided by the sum of both costs."
+    )
+    costs = (1.0, 1.0) if decision is None else (decision.false_positive, decision.false_negative)
+    slider = Template(asset("thresholds.html")).substitute(
+        positive=markup(audit.classes[1]), false_positive=f"{costs[0]:.15g}", false_negative=f"{costs[1]:.15g}"
+    )
+    return section(
+        "Thresholds and costs",
+        element("p", explanation),
+        *([] if decision is None else [_choices(decision)]),
+        Markup(slider),
+        data_script(audit.thresholds.as_json(), "threshold-table"),
+        id="thresholds",
     )
 
 
-def groups_section(audit: Audit) -> Markup | None:
+def _choices(decision: Decision) -> Markup:
+    choice = decision.choice
+    chosen = {
+        "for these costs, if the probabilities are right": (choice.theoretical_threshold, choice.expected_cost_there),
+        "cheapest on these rows": (choice.threshold, choice.expected_cost),
+    }
+    rows = [(name, number(threshold), number(1000.0 * cost)) for name, (threshold, cost) in chosen.items()]
+    caption = f"A false positive costs {decision.false_positive:,g}, a false negative {decision.false_negative:,g}"
+    return table(("threshold", "p at least", "cost per 1,000 rows"), rows, caption)
+
+
+def groups_section(findings: Findings) -> Markup | None:
     """Calibration of every group by itself, the largest first."""
-    groups = audit.groups
+    audit, groups = findings.audit, findings.audit.groups
     if groups is None:
         return None
-    largest = sorted(range(len(groups.groups)), key=lambda k: -groups.weight[k])[:_MOST_GROUPS]
-    rows = [
-        (
-            groups.groups[k],
-            count(groups.weight[k]),
-            percent(groups.mean_p[k]),
-            percent(groups.base_rate[k]),
-            f"{percent(groups.low[k])} to {percent(groups.high[k])}",
-            element("span", _fault(groups, k), class_="flag" if groups.off[k] else "fine"),
-            number(groups.miscalibration[k], 2),
+    rows = []
+    for k in sorted(range(len(groups.groups)), key=lambda k: -groups.weight[k])[:MOST_GROUPS_ON_PAGE]:
+        flag = ("too high" if groups.mean_p[k] > groups.base_rate[k] else "too low") if groups.off[k] else "within"
+        rows.append(
+            (
+                groups.groups[k],
+                count(groups.weight[k]),
+                percent(groups.mean_p[k]),
+                percent(groups.base_rate[k]),
+                f"{percent(groups.low[k])} to {percent(groups.high[k])}",
+                element("span", flag, class_="flag" if groups.off[k] else "fine"),
+                number(groups.miscalibration[k], 2),
+            )
         )
-        for k in largest
-    ]
-    happened = "happened" if audit.is_binary else "right"
-    head = ("group", "rows", "said on average", happened, "interval of that", "", "miscalibration")
     flagged = int(groups.off.sum())
+    where = f"In {flagged} of {len(groups.groups)} groups" if flagged else "In every group"
     opening = (
-        f"In {flagged} of {len(groups.groups)} groups the mean probability lies outside the interval of what happened."
-        if flagged
-        else "In every group the mean probability lies within the interval of what happened."
+        f"{where} the mean probability lies {'outside' if flagged else 'within'} the interval of the observed share."
     )
     note = (
         "The intervals are so wide that one audit in twenty flags any group at all if the probabilities are right. "
-        "Miscalibration is the part of the log loss that recalibration within the group would mend; small groups show "
-        "some by chance."
+        "Miscalibration is the part of the log loss that recalibration within the group would remove; in small groups "
+        "some of it is chance."
     )
     if len(rows) < len(groups.groups):
         note = f"The {len(rows)} largest groups are shown. {note}"
+    head = ("group", "rows", "mean probability", "observed share", "interval of the share", "", "miscalibration")
     caption = "Calibration by group" if audit.is_binary else "Calibration of the most probable class by group"
-    return section(
-        "By group", element("p", opening), table(head, rows, caption), element("p", note, class_="note"), id="groups"
-    )
+    shown = table(head, rows, caption)
+    return section("By group", element("p", opening), shown, element("p", note, class_="note"), id="groups")
 
 
-def _fault(groups: Any, k: int) -> str:
-    if not groups.off[k]:
-        return "within"
-    return "too high" if groups.mean_p[k] > groups.base_rate[k] else "too low"
-
-
-def facts_section(facts: Mapping[str, str]) -> Markup:
+def facts_section(findings: Findings) -> Markup | None:
     """What is needed to do this again."""
-    pairs = [markup(element("dt", name), element("dd", value)) for name, value in facts.items()]
+    if not findings.facts:
+        return None
+    pairs = [markup(element("dt", name), element("dd", value)) for name, value in findings.facts.items()]
     return section("For reproduction", element("dl", *pairs), id="facts")

@@ -23,7 +23,7 @@ _MISSING = "(missing)"
 
 @dataclass(frozen=True)
 class Predictions:
-    """Columns of a file, ready for `properly.audit.audit`."""
+    """Checked columns of a file, of which an audit makes a `Forecast`."""
 
     codes: NDArray[Any]  # the class of every row, as its position in `classes`
     p: Array  # (n,) for two classes, else (n, K)
@@ -59,7 +59,7 @@ def read_predictions(
         if positive is not None:
             raise TableError("a positive class goes with one column of probabilities; several name their classes.")
         names = columns_of_classes(probability, classes, source)
-        codes = np.array([list(names).index(name) for name in classes])[codes]
+        codes = np.array([list(names).index(name) for name in classes], dtype=codes.dtype)[codes]
         p = np.column_stack([_probabilities(table.column(name), Place(source, name)) for name in names.values()])
         classes = list(names)
         _check_sums(p, source)

@@ -1,14 +1,14 @@
 "use strict";
-// The threshold helper: every number is read from the table of cuts, nothing is estimated here.
+// The threshold helper: every number is read from the table of thresholds, nothing is estimated here.
 (function () {
-  const source = document.getElementById("cuts");
+  const source = document.getElementById("threshold-table");
   if (!source) return;
-  const cuts = JSON.parse(source.textContent);
-  const last = cuts.thresholds.length - 1;
+  const table = JSON.parse(source.textContent);
+  const last = table.thresholds.length - 1;
   const find = (id) => document.getElementById(id);
-  const slider = find("cut");
+  const slider = find("threshold");
   const costInputs = [find("cost-false-positive"), find("cost-false-negative")];
-  const total = cuts.positives + cuts.negatives;
+  const total = table.positives + table.negatives;
 
   function format(value) {
     if (Number.isInteger(value)) return value.toLocaleString("en-GB");
@@ -20,13 +20,13 @@
   }
 
   function counts(index) {
-    const truePositives = cuts.truePositives[index];
-    const falsePositives = cuts.falsePositives[index];
+    const truePositives = table.truePositives[index];
+    const falsePositives = table.falsePositives[index];
     return {
       "true-positives": truePositives,
       "false-positives": falsePositives,
-      "false-negatives": cuts.positives - truePositives,
-      "true-negatives": cuts.negatives - falsePositives,
+      "false-negatives": table.positives - truePositives,
+      "true-negatives": table.negatives - falsePositives,
     };
   }
 
@@ -42,9 +42,9 @@
     return falsePositive + falseNegative > 0 ? falsePositive / (falsePositive + falseNegative) : null;
   }
 
-  function cutAt(threshold) {
+  function indexAt(threshold) {
     let index = 0;
-    while (index < last && cuts.thresholds[index] < threshold) index += 1;
+    while (index < last && table.thresholds[index] < threshold) index += 1;
     return index;
   }
 
@@ -60,19 +60,19 @@
   }
 
   function drawCurve() {
-    const values = cuts.thresholds.map((_, index) => costAt(index));
+    const values = table.thresholds.map((_, index) => costAt(index));
     const top = Math.max(...values) || 1;
     const points = values.map((value, index) => index + " " + (100 - (96 * value) / top).toFixed(2));
     find("cost-path").setAttribute("d", "M" + points.join("L"));
     const threshold = theory();
     find("theory-mark").style.visibility = threshold === null ? "hidden" : "visible";
-    if (threshold !== null) place(find("theory-mark"), cutAt(threshold));
+    if (threshold !== null) place(find("theory-mark"), indexAt(threshold));
     find("theory-threshold").textContent = threshold === null ? "any" : format(Number(threshold.toPrecision(4)));
   }
 
   function show() {
     const index = Number(slider.value);
-    const threshold = cuts.thresholds[index];
+    const threshold = table.thresholds[index];
     const words = threshold === null ? "above every probability" : format(threshold);
     find("threshold-value").textContent = words;
     find("threshold-value").dataset.threshold = threshold === null ? "" : String(threshold);
@@ -95,10 +95,10 @@
   find("cost-curve").setAttribute("viewBox", "0 0 " + last + " 100");
   slider.addEventListener("input", show);
   for (const input of costInputs) input.addEventListener("input", () => { drawCurve(); show(); });
-  find("go-theory").addEventListener("click", () => { if (theory() !== null) moveTo(cutAt(theory())); });
+  find("go-theory").addEventListener("click", () => { if (theory() !== null) moveTo(indexAt(theory())); });
   find("go-cheapest").addEventListener("click", () => moveTo(cheapest()));
   find("threshold-helper").hidden = false;
   find("without-script").hidden = true;
   drawCurve();
-  moveTo(cutAt(theory() === null ? 0.5 : theory()));
+  moveTo(indexAt(theory() === null ? 0.5 : theory()));
 })();

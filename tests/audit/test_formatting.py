@@ -3,8 +3,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from properly.audit import audit
-from properly.audit.words import answer, interval, number, percent
+from properly.audit.formatting import interval, number, percent
 
 
 @pytest.mark.parametrize(
@@ -42,11 +41,3 @@ def test_percent_and_interval():
 def test_every_digit_is_right():
     for value in np.random.default_rng(0).lognormal(sigma=5.0, size=200):
         assert float(number(value).replace(",", "")) == pytest.approx(value, rel=0.006)
-
-
-def test_rows_and_weights_are_told_apart():
-    random = np.random.default_rng(0)
-    p = random.random(200)
-    y = random.random(200) < p
-    assert "these 200 rows with a weight of 1," in answer(audit(y, p, sample_weight=np.full(200, 0.005)))[0]
-    assert "with a weight" not in answer(audit(y, p))[0]

@@ -1,0 +1,83 @@
+"""Numbers as people write them: significant digits, thousands, percentages, intervals."""
+
+from __future__ import annotations
+
+from math import isfinite
+
+from properly.metrics import PairedDifference
+
+_MOST_PLACES = 8  # decimals, beyond which an exponent is easier to read
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """A number with so many significant digits; an exponent only where there would be more than 8 decimals.
+
+    >>> number(0.0123456), number(1234567.0), number(2.5e-7), number(None)
+    ('0.0123', '1,234,567', '2.50e-07', '–')
+    """
+    if value is None:
+        return "–"
+    if value != value:
+        return "unknown"
+    if not isfinite(value):
+        return "infinite" if value > 0.0 else "−infinite"
+    if value == 0.0:
+        return "0"
+    scientific = f"{abs(value):.{digits - 1}e}"
+    places = digits - 1 - int(scientific.partition("e")[2])
+    text = scientific if places > _MOST_PLACES else f"{abs(value):,.{max(places, 0)}f}"
+    return text if value > 0.0 else f"−{text}"
+
+
+def count(rows: float) -> str:
+    """A number of rows, or the sum of their weights.
+
+    >>> count(7.0), count(12345.0), count(2.345)
+    ('7', '12,345', '2.35')
+    """
+    whole = round(rows)
+    return f"{whole:,}" if abs(rows - whole) < 1e-9 * max(rows, 1.0) or rows >= 100.0 else number(rows)
+
+
+def percent(value: float, digits: int = 3) -> str:
+    """A share in per cent, with a no-break space before the sign.
+
+    >>> print(percent(0.0123), percent(0.5), percent(1.0))
+    1.23 % 50.0 % 100 %
+    """
+    return f"{number(100.0 * value, digits)}\N{NO-BREAK SPACE}%"
+
+
+def interval(difference: PairedDifference) -> str:
+    """The ends of an interval, with as many decimals as give the larger end two significant digits.
+
+    >>> interval(PairedDifference(0.01, -0.0102, 0.025, 0.5, 0.01))
+    '−0.010 to 0.025'
+    """
+    return f"{aligned(difference.low, difference)} to {aligned(difference.high, difference)}"
+
+
+def aligned(value: float, beside: PairedDifference) -> str:
+    """A number with as many decimals as `interval` gives to this interval."""
+    largest = max(abs(beside.low), abs(beside.high))
+    if not isfinite(largest) or largest == 0.0:
+        return number(value, 2)
+    return decimals(value, 1 - _exponent(largest))
+
+
+def decimals(value: float, places: int) -> str:
+    """A number with so many decimals (a negative number of them counts as 0), with an exponent if they exceed 8.
+
+    >>> decimals(-0.01234, 3), decimals(1234.5, -1), decimals(1.2e-12, 13)
+    ('−0.012', '1,234', '1.2e-12')
+    """
+    if not isfinite(value):
+        return number(value)
+    if places > _MOST_PLACES:
+        return number(value, max(places + _exponent(value) + 1, 1)) if value else "0"
+    text = f"{abs(value):,.{max(places, 0)}f}"
+    return f"−{text}" if value < 0.0 and text.strip("0.,") else text
+
+
+def _exponent(value: float) -> int:
+    return int(f"{abs(value):.1e}".partition("e")[2])

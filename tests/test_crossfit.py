@@ -1,0 +1,57 @@
+"""Cross-fitting: folds with their share of every class, and predictions of rows that were held out."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.metrics import log_loss
+
+from properly.calibration import PlattScaling
+from properly.crossfit import cross_calibrated, cross_fitted, stratified_folds
+
+
+@pytest.mark.parametrize("splitter", ["StratifiedKFold", "permutation"])
+@pytest.mark.parametrize(("counts", "n_folds"), [([97, 50, 3], 3), ([1000, 13, 7], 5)])
+def test_folds_have_their_share_of_every_class(splitter, counts, n_folds):
+    codes = np.repeat([0, 1, 2], counts)
+    folds = stratified_folds(codes, np.array(["a", "b", "c"]), 5, 0, splitter=splitter)
+    assert folds.max() + 1 == n_folds  # no more than the rarest class has rows
+    found = np.array([np.bincount(codes[folds == k], minlength=3) for k in range(n_folds)])
+    assert found.sum(axis=0).tolist() == counts
+    assert (np.ptp(found, axis=0) <= 1).all()
+
+
+@pytest.mark.parametrize("splitter", ["StratifiedKFold", "permutation"])
+def test_folds_are_drawn_by_the_seed(splitter):
+    codes = np.arange(100) % 2
+    one, same, other = (stratified_folds(codes, np.arange(2), 5, seed, splitter=splitter) for seed in (3, 3, 4))
+    assert (one == same).all()
+    assert (one != other).any()
+
+
+def test_every_row_is_predicted_by_the_other_folds():
+    values, folds = np.arange(6.0), np.array([0, 1, 2, 0, 1, 2])
+    found = cross_fitted(folds, lambda train, test: np.full(test.sum(), values[train].sum()))
+    assert_allclose(found, [values[folds != fold].sum() for fold in folds])
+
+
+def test_calibration_of_two_classes_is_a_loop_over_folds():
+    random = np.random.default_rng(0)
+    p, weight = random.random(300), random.integers(1, 4, 300).astype(float)
+    codes = (random.random(300) < p**2).astype(int)
+    folds = stratified_folds(codes, np.arange(2), 4, 0)
+    found = cross_calibrated(np.column_stack([1.0 - p, p]), codes, folds, "platt", weight)
+    for fold in range(4):
+        test = folds == fold
+        direct = PlattScaling(input="probability").fit(p[~test], codes[~test], weight[~test])
+        assert_allclose(found[test], direct.predict_proba(p[test]))
+
+
+def test_calibration_of_many_classes():
+    random = np.random.default_rng(0)
+    scores = random.normal(size=(300, 3))
+    codes = np.array([random.choice(3, p=np.exp(row) / np.exp(row).sum()) for row in scores])
+    folds = stratified_folds(codes, np.arange(3), 5, 0)
+    p = cross_calibrated(5 * scores, codes, folds, "temperature", input="score")
+    assert p.shape == (300, 3)
+    overconfident = np.exp(5 * scores) / np.exp(5 * scores).sum(axis=1, keepdims=True)
+    assert log_loss(codes, p) < log_loss(codes, overconfident) - 0.5
