@@ -103,6 +103,15 @@ def _checked_labels(y: ArrayLike | None, n_rows: int) -> NDArray[Any]:
     return np.asarray(labels)
 
 
+def require_two_classes(classes: NDArray[Any]) -> None:
+    """Refuse more than two classes."""
+    if len(classes) > 2:
+        raise ValueError(
+            f"Only binary classification is supported: y holds {len(classes)} classes; fit one versus rest with "
+            "sklearn.multiclass.OneVsRestClassifier, or use ProperLinearClassifier."
+        )
+
+
 def encode(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
     """The position of every label among the sorted classes."""
     codes = np.searchsorted(classes, y)

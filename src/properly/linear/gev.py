@@ -28,17 +28,17 @@ class GEVCanonicalRegression(LinearClassifier):
         Inverse strength of the penalty, as in scikit-learn.
     l1_ratio : float, default 0.0
     outside : {"extend", "clip"}, default "extend"
-        What the loss does outside the support of the link. "extend": it goes on as its tangent, which makes it convex
-        on the whole line (and a Fenchel-Young loss). "clip": it stays flat as in the 2014 paper, so rows that get
-        there are lost to the fit, and there may be several optima.
+        The loss outside the support of the link. "extend": it continues along its tangent, which makes it convex on
+        the whole line (and a Fenchel-Young loss). "clip": it is flat there as in the 2014 paper, so rows outside have
+        no influence on the fit, and there may be several optima.
     fit_intercept, class_weight, tol, max_iter, warm_start :
         As in `ProperLinearClassifier`.
 
     Notes
     -----
-    **At the edge of the support** `predict_proba` gives exactly 0 (ξ > 0) or 1 (ξ < 0): it is what the model says, and
-    the GEV and squared losses of such a forecast are finite even when it is wrong. Log loss is not: score with a
-    bounded loss, choose ξ by one, or use ξ <= 0 if log loss must stay finite for a rare positive class.
+    **Outside the support** `predict_proba` gives exactly 0 (ξ > 0) or 1 (ξ < 0). The GEV and squared losses of such a
+    forecast are finite even when it is wrong; log loss is not. Score with a bounded loss, choose ξ by one, or use
+    ξ <= 0 if log loss must stay finite for a rare positive class.
 
     Examples
     --------

@@ -8,9 +8,9 @@ from typing import Any, Literal
 import numpy as np
 
 from properly.linear.classifier import LinearClassifier
-from properly.linear.fitting import Data, Penalty, fit_linear
+from properly.linear.fitting import Data, Penalty
 from properly.links import GEV
-from properly.losses import Composite, LogLoss
+from properly.losses import Composite, LogLoss, canonical_loss
 from properly.numeric.probabilities import Array
 
 
@@ -37,18 +37,18 @@ class GEVLogRegression(LinearClassifier):
 
     Notes
     -----
-    **Several optima.** The objective is convex for -1 <= ξ <= 0 only. Elsewhere the fit begins at the class
-    proportions, at the logistic regression (its scores carried over to the scale of the link at the class proportions)
-    and at the GEV-canonical regression, and keeps the lowest objective found. That proves nothing: with ξ of 1 and
-    above and some dozens of rows there are better optima now and then. Where the optimum must be unique, use
+    **Several optima.** The objective is convex for -1 <= ξ <= 0 only. Otherwise the fit is started from the class
+    proportions, from the logistic regression (its scores converted to the scale of the link at the class proportions)
+    and from the GEV-canonical regression, and the lowest objective found is kept. It need not be the global minimum:
+    with ξ >= 1 and some dozens of rows a better optimum is missed now and then. Where the optimum must be unique, use
     `GEVCanonicalRegression`, which is convex for every ξ.
 
-    **Outside the support** a wrong label costs infinity, so the fit keeps every positive (ξ > 0) or every negative
+    **Outside the support** a wrong label has infinite loss, so the fit keeps every positive (ξ > 0) or every negative
     (ξ < 0) of the training rows inside. New rows may lie outside and get a probability of exactly 0 or 1, whose log
     loss may be infinite.
 
-    **A kink.** With ξ <= -1 the loss of a positive falls steeply to 0 at the edge of the support and stays there. The
-    optimum may then hold positives exactly on the edge, where no gradient vanishes, and the fit ends with a
+    **A kink.** With ξ <= -1 the loss of a positive falls steeply to 0 at the edge of the support and stays there. At
+    the optimum some positives may lie exactly on the edge, where the gradient does not vanish, and the fit ends with a
     ConvergenceWarning that says so. ξ > -1 has no kink, and rare positives hardly ever reach the edge.
 
     References
@@ -91,20 +91,12 @@ class GEVLogRegression(LinearClassifier):
         return Composite(LogLoss(), GEV(self.xi))
 
     def _further_starts(self, data: Data, penalty: Penalty, positive: int) -> Sequence[tuple[Array, Array]]:
-        """The logistic fit; the class proportions and the GEV-canonical fit are tried without being asked for."""
+        """The logistic fit; the class proportions and the GEV-canonical fit are tried in any case."""
         if -1.0 <= self.xi <= 0.0:
             return ()
-        logistic = fit_linear(
-            data,
-            Composite(LogLoss()),
-            penalty,
-            positive=positive,
-            fit_intercept=self.fit_intercept,
-            tol=1e-3,  # the start of another fit
-            max_iter=self.max_iter,
-        )
+        logistic = self._fit_one(data, Composite(LogLoss()), penalty, positive=positive, tol=1e-3)  # a rough one
         link, rate = GEV(self.xi), data.class_weight[positive] / data.weight
         others = np.delete(data.class_weight, positive).sum() / data.weight
-        stretch = link.canonical_loss.weight(rate, others) * rate * others  # dψ(p)/d logit(p)
-        beyond = logistic.intercept - np.log(rate / others)
-        return [(stretch * logistic.coef, link.link(rate, others) + stretch * beyond)]
+        stretch = canonical_loss(link).weight(rate, others) * rate * others  # dψ(p)/d logit(p)
+        shift = logistic.intercept - np.log(rate / others)
+        return [(stretch * logistic.coef, link.link(rate, others) + stretch * shift)]

@@ -1,7 +1,8 @@
-"""From coefficients to scores, probabilities and classes: what every fitted linear classifier does."""
+"""What every linear classifier shares: fitted attributes, scores, probabilities and classes."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,15 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from properly.engines.stream import Stream
-from properly.inputs.frames import check_names, checked_features
-from properly.inputs.weights import checked_offset
+from properly.classifier import chosen, log_probabilities
+from properly.engines import Engine, prediction_engine, training_engine
+from properly.inputs.labels import require_two_classes
+from properly.kernels import Block
+from properly.linear.fitting import Data, Fit, Penalty, fit_linear, warn_about, weight_by_class
 from properly.links import Link
+from properly.losses.softmax import AnyComposite
 from properly.numeric.probabilities import Array
+from properly.solvers import Solution
 
 
 class LinearPredictor(ClassifierMixin, BaseEstimator):
@@ -34,32 +39,38 @@ class LinearPredictor(ClassifierMixin, BaseEstimator):
     coef_: Array
     intercept_: Array
     link_: Link | None
+    solutions_: list[Solution]
+    fit_intercept: bool
+    tol: float
+    max_iter: int
+
+    def _fit_one(self, data: Data, composite: AnyComposite, penalty: Penalty, **options: Any) -> Fit:
+        return fit_linear(data, composite, penalty, **{"tol": self.tol, "max_iter": self.max_iter, **options})
+
+    def _keep(self, classes: NDArray[Any], fits: Sequence[Fit], link: Link | None) -> None:
+        """Set the fitted attributes, and warn about fits that did not converge."""
+        self.classes_, self.link_ = classes, link
+        self.coef_ = np.concatenate([fit.coef for fit in fits])
+        self.intercept_ = np.concatenate([fit.intercept for fit in fits])
+        self.solutions_ = [fit.solution for fit in fits]
+        self.n_iter_ = np.array([solution.n_iter for solution in self.solutions_])
+        for fit in fits:
+            warn_about(fit, self.tol, self.max_iter)
 
     def _scores(self, X: Any, offset: ArrayLike | None) -> Array:
         """x·w + b + offset, of shape (n_samples, scores)."""
         check_is_fitted(self)
-        if isinstance(X, Stream):
-            if offset is not None:
-                raise ValueError("offset must come inside the blocks when X is a Stream.")
-            parts = [self._block_scores(x, block_offset) for x, _, _, block_offset in X.raw_blocks()]
-            if X.feature_names is not None:
-                check_names(self, X.feature_names, reset=False)
-            return np.concatenate(parts) if parts else np.empty((0, len(self.coef_)))
-        X = checked_features(self, X, reset=False)
-        return self._block_scores(X, checked_offset(offset, X.shape[0], len(self.classes_)))
+        parts = list(prediction_engine(self, X, offset).map(self._block_scores))
+        return np.concatenate(parts) if parts else np.empty((0, len(self.coef_)))
 
-    def _block_scores(self, X: Any, offset: Array | None) -> Array:
-        if offset is not None and offset.shape[1:] != (() if len(self.classes_) == 2 else (len(self.classes_),)):
-            raise ValueError(f"offset must have one column per class, got shape {offset.shape}.")
-        if X.shape[1] != self.coef_.shape[1]:
-            raise ValueError(f"X has {X.shape[1]} features, but the model was fitted with {self.coef_.shape[1]}.")
-        scores = np.asarray(X @ self.coef_.T, dtype=np.float64) + self.intercept_
-        if offset is None:
+    def _block_scores(self, block: Block) -> Array:
+        scores = np.asarray(block.X @ self.coef_.T, dtype=np.float64) + self.intercept_
+        if block.offset is None:
             return scores
-        return np.asarray(scores + (offset if offset.ndim == 2 else offset[:, None]))
+        return np.asarray(scores + (block.offset if block.offset.ndim == 2 else block.offset[:, None]))
 
     def decision_function(self, X: Any, offset: ArrayLike | None = None) -> Array:
-        """The score, measured from the score of p = 1/2, so that positive means the second class.
+        """The score minus the score of p = 1/2, so that a positive value means the second class.
 
         For the logit and every other symmetric link that is x·w + b itself. Of shape (n_samples,) for two classes,
         (n_samples, n_classes) otherwise.
@@ -86,23 +97,49 @@ class LinearPredictor(ClassifierMixin, BaseEstimator):
         return np.where(total > 0.0, p / np.where(total > 0.0, total, 1.0), 1.0 / len(self.classes_))
 
     def predict_log_proba(self, X: Any, offset: ArrayLike | None = None) -> Array:
-        """The logarithms of `predict_proba`."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X, offset))
+        """The logarithms of the class probabilities, finite also where a probability is too small for float64.
+
+        They are -∞ only where the model gives a class a probability of exactly 0 (a GEV link outside its support).
+        """
+        scores = self._scores(X, offset)
+        if self.link_ is None:
+            return log_probabilities(scores)
+        with np.errstate(all="ignore"):
+            log_p, log_q = self.link_._logs(scores)
+            if len(self.classes_) == 2:
+                return np.hstack([log_q, log_p])
+            ruled_out = (self.link_._pair(scores)[0] == 0.0).all(axis=1, keepdims=True)  # no class is preferred then
+            return log_probabilities(np.where(ruled_out, 0.0, log_p))
 
     def predict(self, X: Any, offset: ArrayLike | None = None) -> NDArray[Any]:
         """The most probable class."""
-        decision = self.decision_function(X, offset)
-        index = (decision > 0.0).astype(np.intp) if decision.ndim == 1 else decision.argmax(axis=1)
-        return np.asarray(self.classes_[index])
+        return chosen(self.decision_function(X, offset), self.classes_)
 
     def score(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, offset: ArrayLike | None = None
     ) -> float:
-        """The share of rows whose most probable class is theirs; for probabilities use a proper score instead."""
+        """The accuracy of `predict`; use a proper score to judge the probabilities."""
         return float(accuracy_score(y, self.predict(X, offset), sample_weight=sample_weight))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        return tags
+
+
+class BinaryLinearPredictor(LinearPredictor):
+    """A linear classifier for two classes only."""
+
+    def _two_classes(
+        self, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None, offset: ArrayLike | None
+    ) -> tuple[Engine, NDArray[Any], Array]:
+        """The engine over the training rows, the classes, and the weight of each."""
+        engine, classes = training_engine(self, X, y, sample_weight, offset)
+        class_weight = weight_by_class(engine, classes)
+        require_two_classes(classes)
+        return engine, classes, class_weight
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
         return tags

@@ -7,8 +7,8 @@ from properly.losses.composite import Composite
 from properly.losses.cost import CostWeightedLoss
 from properly.losses.from_link import CanonicalLoss, GEVLoss
 from properly.losses.from_weight import LossFromWeight
-from properly.losses.keys import LOSSES, get_loss
 from properly.losses.softmax import SoftmaxComposite
+from properly.losses.table import LOSSES, canonical_loss, get_loss
 
 __all__ = [
     "LOSSES",
@@ -24,5 +24,6 @@ __all__ = [
     "LossFromWeight",
     "SoftmaxComposite",
     "SquaredLoss",
+    "canonical_loss",
     "get_loss",
 ]

@@ -18,11 +18,11 @@ from functools import lru_cache
 import numpy as np
 from numpy.polynomial import chebyshev
 
+from properly.numeric.limits import EPS
 from properly.numeric.probabilities import Array, Probabilities
 
 _OFFSET = 4.0  # in u = 1/(distance + 4): about where the fewest powers are needed
 _DEGREE = 20  # leaves 1e-14 for the most concentrated weight functions, and less for others
-_EPS = 2.0**-52
 
 
 class BetaPair:
@@ -81,7 +81,7 @@ class _MillsRatio:
         u = middle + half * nodes
         x = np.maximum(split - deviation * (1.0 / u - _OFFSET), 0.0)
         series = chebyshev.chebfit(nodes, _by_fraction(x, a, b) / u, _DEGREE)
-        used = np.flatnonzero(np.abs(series) > 4.0 * _EPS * np.abs(series).max())
+        used = np.flatnonzero(np.abs(series) > 4.0 * EPS * np.abs(series).max())
         # R/u = Σ coefficients[k] (slope u - shift)^k, whose argument is that of the nodes.
         self.coefficients = chebyshev.cheb2poly(series[: used[-1] + 1])
         self.slope, self.shift = 1.0 / half, middle / half
@@ -112,6 +112,6 @@ def _by_fraction(x: Array, a: float, b: float) -> Array:
         for coefficient in np.column_stack((odd, even)).ravel()[::-1]:
             value = 1.0 + coefficient * x / value
         value = 1.0 / (a * value)
-        if np.all(np.abs(value - previous) <= 4.0 * _EPS * value):
+        if np.all(np.abs(value - previous) <= 4.0 * EPS * value):
             return value
         depth, previous = depth + depth // 2, value

@@ -1,18 +1,16 @@
-"""Cost-weighted misclassification error, the atom every proper loss is made of."""
+"""Cost-weighted misclassification error: every proper loss is a mixture of these."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from properly.inputs.options import check_finite
+from properly.links import Link
 from properly.losses.base import Loss
 from properly.numeric.probabilities import Array, Probabilities
-
-if TYPE_CHECKING:
-    from properly.links import Link
 
 
 @dataclass(frozen=True)

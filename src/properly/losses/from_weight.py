@@ -11,6 +11,7 @@ import numpy as np
 from scipy import special as sc
 
 from properly.losses.base import Loss
+from properly.numeric.limits import SMALLEST_NORMAL
 from properly.numeric.probabilities import Array, Probabilities
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
@@ -71,7 +72,7 @@ class LossFromWeight(Loss):
                 raise ValueError(f"function must let {name} have a finite integral; the loss would be infinite.")
 
     def _at(self, p: Array) -> Array:
-        inside = np.clip(p, np.finfo(np.float64).tiny, _LAST_BELOW_ONE)
+        inside = np.clip(p, SMALLEST_NORMAL, _LAST_BELOW_ONE)
         return np.broadcast_to(np.asarray(self.function(inside), dtype=np.float64), inside.shape)
 
     def _weight(self, at: Probabilities) -> Array:

@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 from scipy import linalg
 
+from properly.numeric.limits import SMALLEST_NORMAL
 from properly.numeric.probabilities import Array
 from properly.solvers.problem import Point, Problem
 
@@ -102,7 +103,7 @@ class Factor:
         scaled = self.scale * x
         if self.cholesky is not None:
             return np.asarray(self.scale * linalg.cho_solve(self.cholesky, scaled, check_finite=False))
-        floor = max(1e-14 * len(x) * self.values[-1], np.finfo(np.float64).tiny)
+        floor = max(1e-14 * len(x) * self.values[-1], SMALLEST_NORMAL)
         parts = self.vectors.T @ scaled
         empty = (self.values < floor) & (np.abs(parts) <= self.rounding)
         parts = np.where(empty, 0.0, parts / np.maximum(self.values, floor))

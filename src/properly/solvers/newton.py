@@ -1,4 +1,4 @@
-"""One loop for every direction: step, check, keep or renew the curvature, stop with a stated status."""
+"""The Newton loop for every direction: step, check, keep or renew the curvature, stop with a stated status."""
 
 from __future__ import annotations
 
@@ -103,6 +103,19 @@ def _minimise(problem: Problem, start: Array, tol: float, max_iter: int) -> Solu
         history.append(size / scale)
     converged = size <= tol * scale and not direction.incomplete
     return ended(Status.CONVERGED if converged else Status.OUT_OF_ITERATIONS, max_iter)
+
+
+def shrinks_linearly(sizes: list[float]) -> bool:
+    """Whether the last of twelve Newton steps or more shrank by no more than a constant factor.
+
+    Near an optimum they shrink faster and faster. Otherwise there is no finite optimum: the classes are separable, if
+    only up to some rows on the border between them (quasi-complete separation).
+
+    >>> shrinks_linearly([0.5**k for k in range(12)]), shrinks_linearly([1.0, 0.1, 0.001, 1e-7] * 4)
+    (True, False)
+    """
+    late = np.array(sizes[-4:])
+    return len(sizes) >= 12 and bool(np.all(late[1:] > 0.4 * late[:-1]))
 
 
 def _refresh(problem: Problem, direction: Direction, at: Point) -> None:

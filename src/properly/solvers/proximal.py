@@ -10,6 +10,7 @@ from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import lasso_path
 
+from properly.numeric.limits import SMALLEST_NORMAL
 from properly.numeric.probabilities import Array
 from properly.solvers.directions import Direction, Factor
 from properly.solvers.problem import Point, Problem
@@ -92,7 +93,7 @@ class _QuadraticModel:
         reduced = hessian[np.ix_(feature, feature)] - self.cross @ self.free_inverse @ self.cross.T
         self.reduced = 0.5 * (reduced + reduced.T)
         # The tiny ridge makes the root exist; the exact solution on the support removes its effect.
-        jitter = 1e-10 * np.diag(self.reduced) + 1e-14 * squares[feature] + np.finfo(np.float64).tiny
+        jitter = 1e-10 * np.diag(self.reduced) + 1e-14 * squares[feature] + SMALLEST_NORMAL
         self.root, self.positive = _root(self.reduced + np.diag(jitter))
         intercepts = linalg.eigvalsh(hessian[np.ix_(free, free)]) if free.any() else np.zeros(1)
         self.positive &= bool(intercepts[0] >= -1e-8 * abs(intercepts[-1]))
@@ -149,6 +150,6 @@ def _root(matrix: Array) -> tuple[Array, bool]:
     except linalg.LinAlgError:
         values, vectors = linalg.eigh(matrix)
         largest = values.max(initial=0.0)
-        raised = np.sqrt(np.maximum(values, 1e-12 * largest + np.finfo(np.float64).tiny))
+        raised = np.sqrt(np.maximum(values, 1e-12 * largest + SMALLEST_NORMAL))
         triangular = linalg.qr(raised[:, None] * vectors.T, mode="r")[0]
         return np.asfortranarray(triangular), bool(values[0] > -1e-8 * largest)
