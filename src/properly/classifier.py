@@ -85,7 +85,7 @@ def decisions(log_scores: Array) -> Array:
 
 
 def chosen(scores: Array, classes: NDArray[Any]) -> NDArray[Any]:
-    """The class of the largest score (the first of equals); of a single score a row, the second class where it is > 0.
+    """The class of the largest score (the first of equals); with one score a row, the second class where it is > 0.
 
     >>> chosen(np.array([-1.0, 0.0, 2.0]), np.array(["no", "yes"]))
     array(['no', 'no', 'yes'], dtype='<U3')

@@ -62,6 +62,11 @@ class LinearModel:
     def target(self, block: Block) -> NDArray[Any]:
         return self.composite._targets(block.y, self.positive)
 
+    def read(self, block: Block, coef: Array) -> tuple[Any, NDArray[Any], Array]:
+        """The features, the targets and the scores of a block."""
+        X = self.design(block)
+        return X, self.target(block), self.scores(block, X, coef)
+
 
 def linear_scores(X: Any, coef: Array) -> Array:
     """x·w + b for every row of coefficients, of shape (n, rows of coef)."""
@@ -145,9 +150,8 @@ class Gradient(Statistic):
 
 
 def gradient(block: Block, model: LinearModel, coef: Array, want_value: bool) -> Gradient:
-    X, y = model.design(block), model.target(block)
     with np.errstate(all="ignore"):
-        v = model.scores(block, X, coef)
+        X, y, v = model.read(block, coef)
         value = float(weighted(block, model.composite._value(y, v)).sum()) if want_value else np.nan
         slopes = weighted(block, model.composite._gradient(y, v))
         return Gradient(value, _collect(X, slopes, coef.shape[1]))
@@ -170,10 +174,10 @@ def fold_gradients(block: Block, model: LinearModel, coef: Array, score: Loss) -
         v = v if block.offset is None else v + block.offset[:, None]
         slopes = np.where(fold > 0, weighted(block, composite._gradient(y, v)), 0.0)
         row, split = np.nonzero(fold < 0)
-        judged = mix(y[row, 0], *score._losses(composite.link._probabilities(v[row, split])))
+        losses = mix(y[row, 0], *score._losses(composite.link._probabilities(v[row, split])))
         if block.weight is not None:
-            judged = judged * block.weight[row]
-        held_out = np.bincount(split, judged, len(coef)).astype(np.float64)
+            losses = losses * block.weight[row]
+        held_out = np.bincount(split, losses, len(coef)).astype(np.float64)
         return FoldGradients(_collect(X, slopes, coef.shape[1]), held_out)
 
 
@@ -186,20 +190,20 @@ class Hessian(Statistic):
 
 def hessian(block: Block, model: LinearModel, coef: Array, observed: bool, columns: NDArray[np.intp] | None) -> Hessian:
     """`columns` picks features (the intercept always stays); None means all."""
-    X, y = model.design(block), model.target(block)
-    composite, picked = model.composite, X if columns is None else X[:, columns]
-    width = picked.shape[1] + coef.shape[1] - X.shape[1]
     with np.errstate(all="ignore"):
-        v, scores = model.scores(block, X, coef), len(coef)
+        X, y, v = model.read(block, coef)
+        picked, scores = X if columns is None else X[:, columns], len(coef)
+        width = picked.shape[1] + coef.shape[1] - X.shape[1]
         gram = np.empty((scores, width, scores, width))
         for one in range(scores):
-            column = weighted(block, composite._curvature_column(y, v, one, observed))
+            column = weighted(block, model.composite._curvature_column(y, v, one, observed))
             for other in range(one + 1):
                 gram[one, :, other] = gram[other, :, one] = weighted_gram(picked, column[:, other], width)
         return Hessian(gram.reshape(scores * width, scores * width))
 
 
 def weighted_gram(X: Any, curvature: Array, width: int) -> Array:
+    """Σ_i curvature_i (x_i, 1)(x_i, 1)ᵀ, without the 1 if `width` is the number of features."""
     k = X.shape[1]
     if sparse.issparse(X):
         gram = np.empty((width, width))
@@ -210,7 +214,7 @@ def weighted_gram(X: Any, curvature: Array, width: int) -> Array:
         gram[k:, k:] = curvature.sum()
         return gram
     scaled = np.empty((X.shape[0], width))
-    if np.all(curvature >= 0.0):  # the square root makes BLAS compute half of the product only
+    if np.all(curvature >= 0.0):  # with the square root the product is symmetric, and BLAS computes half of it
         root = np.sqrt(curvature)
         np.multiply(X, root[:, None], out=scaled[:, :k])
         scaled[:, k:] = root[:, None]
@@ -229,9 +233,8 @@ class HessianProduct(Statistic):
 
 
 def hessian_product(block: Block, model: LinearModel, coef: Array, direction: Array) -> HessianProduct:
-    X, y = model.design(block), model.target(block)
     with np.errstate(all="ignore"):
-        v = model.scores(block, X, coef)
+        X, y, v = model.read(block, coef)
         along = model.scores(block._replace(offset=None), X, direction)
         rows = model.composite._curvature_product(y, v, along)
         return HessianProduct(_collect(X, weighted(block, rows), coef.shape[1]))
@@ -245,9 +248,9 @@ class HessianDiagonal(Statistic):
 
 
 def hessian_diagonal(block: Block, model: LinearModel, coef: Array) -> HessianDiagonal:
-    X, y = model.design(block), model.target(block)
     with np.errstate(all="ignore"):
-        curvature = model.composite._curvature_diagonal(y, model.scores(block, X, coef))
+        X, y, v = model.read(block, coef)
+        curvature = model.composite._curvature_diagonal(y, v)
     squares = X.power(2) if sparse.issparse(X) else np.square(X)
     return HessianDiagonal(_collect(squares, weighted(block, curvature), coef.shape[1]))
 
@@ -260,9 +263,9 @@ class Misfits(Statistic):
 
 
 def misfits(block: Block, model: LinearModel, coef: Array) -> Misfits:
-    X, y = model.design(block), model.target(block)
     with np.errstate(all="ignore"):
-        other = model.composite._other_probability(y, model.scores(block, X, coef))
+        _, y, v = model.read(block, coef)
+        other = model.composite._other_probability(y, v)
     return Misfits(float(weighted(block, (other > 1e-3).astype(np.float64)).sum()))
 
 
@@ -278,10 +281,9 @@ def along_line(
     block: Block, model: LinearModel, coef: Array, direction: Array, steps: Array, want_values: bool
 ) -> AlongLine:
     """All step sizes of a line search in one pass over the data."""
-    X, y = model.design(block), model.target(block)
     values, slopes = np.full(len(steps), np.nan), np.empty(len(steps))
     with np.errstate(all="ignore"):
-        start = model.scores(block, X, coef)
+        X, y, start = model.read(block, coef)
         along = model.scores(block._replace(offset=None), X, direction)
         for i, step in enumerate(steps):
             v = start + step * along

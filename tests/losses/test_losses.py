@@ -395,8 +395,8 @@ class TestWeightFunctions:
         ("function", "message"),
         [
             (lambda p: np.sin(40 * p), "never negative, got"),
-            (lambda p: p**-2.5, "near 0 have a finite integral"),
-            (lambda p: (1 - p) ** -2.5, "near 1 have a finite integral"),
+            (lambda p: p**-2.5, "near 0 must be finite"),
+            (lambda p: (1 - p) ** -2.5, "near 1 must be finite"),
             (math.sqrt, "take and return arrays"),
         ],
     )

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from properly.engines.base import Engine
+from properly.engines.base import Engine, Given
 from properly.engines.memory import MemoryEngine
 from properly.engines.stream import Stream, StreamEngine
 
@@ -21,13 +21,13 @@ ENGINES: dict[type, type[Engine]] = {
 
 
 def training_engine(
-    estimator: BaseEstimator, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None, offset: ArrayLike | None
+    estimator: BaseEstimator, X: Any, y: Given, sample_weight: Given, offset: Given
 ) -> tuple[Engine, NDArray[Any]]:
     """The engine over checked rows to fit, and the sorted classes; records the features on the estimator."""
     return _engine_for(X).of_training_data(estimator, X, y, sample_weight, offset)
 
 
-def prediction_engine(estimator: Any, X: Any, offset: ArrayLike | None) -> Engine:
+def prediction_engine(estimator: Any, X: Any, offset: Given) -> Engine:
     """The engine over checked rows to predict with a fitted estimator."""
     return _engine_for(X).of_new_data(estimator, X, offset)
 

@@ -14,6 +14,7 @@ from properly.kernels import Block, Statistic
 from properly.numeric.probabilities import Array
 
 S = TypeVar("S", bound=Statistic)
+Given = ArrayLike | None  # what users may leave out
 
 
 class Engine(ABC):
@@ -25,18 +26,13 @@ class Engine(ABC):
     @classmethod
     @abstractmethod
     def of_training_data(
-        cls,
-        estimator: BaseEstimator,
-        X: Any,
-        y: ArrayLike | None,
-        sample_weight: ArrayLike | None,
-        offset: ArrayLike | None,
+        cls, estimator: BaseEstimator, X: Any, y: Given, sample_weight: Given, offset: Given
     ) -> tuple[Engine, NDArray[Any]]:
         """The engine over checked rows to fit, and the sorted classes; records the features on the estimator."""
 
     @classmethod
     @abstractmethod
-    def of_new_data(cls, estimator: Any, X: Any, offset: ArrayLike | None) -> Engine:
+    def of_new_data(cls, estimator: Any, X: Any, offset: Given) -> Engine:
         """The engine over checked rows with the features of a fitted estimator; labels and weights are not read."""
 
     @abstractmethod

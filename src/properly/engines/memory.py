@@ -10,12 +10,12 @@ from threading import Lock
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from threadpoolctl import ThreadpoolController
 
-from properly.engines.base import Engine, S, add_up, combine_weights
+from properly.engines.base import Engine, Given, S, add_up, combine_weights
 from properly.inputs.frames import checked_features
 from properly.inputs.labels import _checked_labels, encode
 from properly.inputs.weights import checked_offset, checked_weight
@@ -48,12 +48,7 @@ class MemoryEngine(Engine):
 
     @classmethod
     def of_training_data(
-        cls,
-        estimator: BaseEstimator,
-        X: Any,
-        y: ArrayLike | None,
-        sample_weight: ArrayLike | None,
-        offset: ArrayLike | None,
+        cls, estimator: BaseEstimator, X: Any, y: Given, sample_weight: Given, offset: Given
     ) -> tuple[Engine, NDArray[Any]]:
         if y is None:
             raise ValueError(
@@ -67,7 +62,7 @@ class MemoryEngine(Engine):
         return cls(X, encode(labels, classes), weight, checked_offset(offset, X.shape[0], len(classes))), classes
 
     @classmethod
-    def of_new_data(cls, estimator: Any, X: Any, offset: ArrayLike | None) -> Engine:
+    def of_new_data(cls, estimator: Any, X: Any, offset: Given) -> Engine:
         X = checked_features(estimator, X, reset=False)
         offset = checked_offset(offset, X.shape[0], len(estimator.classes_))
         return cls(X, np.broadcast_to(np.intp(0), X.shape[0]), offset=offset)

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d
 
-from properly.engines.base import Engine, combine_weights
+from properly.engines.base import Engine, Given, combine_weights
 from properly.engines.memory import MemoryEngine
 from properly.inputs.frames import check_names
 from properly.inputs.labels import encode
@@ -196,27 +196,18 @@ class StreamEngine(Engine):
     """
 
     def __init__(
-        self,
-        stream: Stream,
-        classes: NDArray[Any] | None,
-        class_factor: Array | None = None,
-        fitted: Any = None,
+        self, stream: Stream, classes: NDArray[Any] | None, class_factor: Array | None = None, fitted: Any = None
     ) -> None:
         self.stream, self.classes, self.class_factor, self.fitted = stream, classes, class_factor, fitted
 
     @classmethod
     def of_training_data(
-        cls,
-        estimator: BaseEstimator,
-        X: Stream,
-        y: ArrayLike | None,
-        sample_weight: ArrayLike | None,
-        offset: ArrayLike | None,
+        cls, estimator: BaseEstimator, X: Stream, y: Given, sample_weight: Given, offset: Given
     ) -> tuple[Engine, NDArray[Any]]:
         if y is not None or sample_weight is not None or offset is not None:
             raise ValueError("y, sample_weight and offset must come inside the blocks when X is a Stream.")
         classes: NDArray[Any] | None = None
-        n_features, offset_columns = 0, set()
+        n_features, offset_shapes = 0, set()
         for features, labels, _, block_offset in X.raw_blocks():
             if labels is None:
                 raise ValueError("the stream has no labels; blocks must be (X, y, ...), files need target=.")
@@ -225,11 +216,11 @@ class StreamEngine(Engine):
             classes = np.unique(labels) if classes is None else np.union1d(classes, labels)
             n_features = features.shape[1]
             if block_offset is not None:
-                offset_columns.add(block_offset.shape[1:])
+                offset_shapes.add(block_offset.shape[1:])
         if classes is None:
             raise ValueError("the stream has no rows.")
-        for columns in offset_columns:
-            _check_offset(columns, len(classes))
+        for shape in offset_shapes:
+            _check_offset(shape, len(classes))
         estimator.n_features_in_ = n_features
         if X.feature_names is not None:
             check_names(estimator, X.feature_names, reset=True)
@@ -238,7 +229,7 @@ class StreamEngine(Engine):
         return cls(X, classes), classes
 
     @classmethod
-    def of_new_data(cls, estimator: Any, X: Stream, offset: ArrayLike | None) -> Engine:
+    def of_new_data(cls, estimator: Any, X: Stream, offset: Given) -> Engine:
         if offset is not None:
             raise ValueError("offset must come inside the blocks when X is a Stream.")
         return cls(X, None, fitted=estimator)
@@ -268,10 +259,11 @@ class StreamEngine(Engine):
         return StreamEngine(self.stream, self.classes, factor)
 
 
-def _check_offset(columns: tuple[int, ...], n_classes: int) -> None:
-    """`columns` is the shape of an offset without its rows."""
-    if columns != (() if n_classes <= 2 else (n_classes,)):
+def _check_offset(shape: tuple[int, ...], n_classes: int) -> None:
+    """`shape` is that of an offset without its rows."""
+    if shape != (() if n_classes <= 2 else (n_classes,)):
+        need = "one offset a row, of shape (n,)" if n_classes <= 2 else f"{n_classes} a row, of shape (n, {n_classes})"
+        got = ", ".join(["(n", *map(str, shape)])
         raise ValueError(
-            f"offsets in the stream have {columns[0] if columns else 1} column(s); {n_classes} classes need "
-            f"{'one offset a row' if n_classes <= 2 else f'{n_classes} a row'}."
+            f"offsets in the stream have shape {got}{'' if shape else ','}); {n_classes} classes need {need}."
         )

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Self
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from properly.engines import Engine, training_engine
-from properly.linear.fitting import Data, Penalty, check_limits, weight_by_class
-from properly.linear.prediction import LinearPredictor
+from properly.engines import Engine
+from properly.linear.estimator import LinearEstimator
+from properly.linear.fitting import Data, Fit, Penalty
 from properly.links import Link, Logit
 from properly.losses import Composite, LogLoss, Loss, SoftmaxComposite, SquaredLoss, get_loss
 from properly.losses.softmax import AnyComposite
@@ -20,41 +21,29 @@ from properly.numeric.probabilities import Array, as_float
 _SQUARED_LOGIT = Composite(SquaredLoss(), Logit())  # the softmax generalises both links of the squared loss
 
 
-class LinearClassifier(LinearPredictor):
-    """The fit that all linear classifiers share; a subclass says which composite is fitted."""
+@dataclass(eq=False, repr=False, kw_only=True)
+class LinearClassifier(LinearEstimator):
+    """A linear classifier for one composite and penalty; a subclass says which composite."""
 
-    C: float
-    l1_ratio: float
-    class_weight: Mapping[Any, float] | Literal["balanced"] | None
-    warm_start: bool
+    C: float = 1.0
+    l1_ratio: float = 0.0
+    class_weight: Mapping[Any, float] | Literal["balanced"] | None = None
+    warm_start: bool = False
 
     @abstractmethod
     def _composite(self) -> Composite:
         """The loss and the link, for two classes or one against the rest."""
 
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        offset: ArrayLike | None = None,
-    ) -> Self:
-        """Fit the model.
+    def _check_options(self) -> None:
+        Penalty.of(self.C, self.l1_ratio)
+        self._composite()
 
-        Parameters
-        ----------
-        X : array, data frame, scipy.sparse array or matrix of shape (n_samples, n_features), or Stream
-        y : array of shape (n_samples,)
-        sample_weight : array of shape (n_samples,), optional
-            A row of weight 2 counts like two equal rows, a row of weight 0 not at all.
-        offset : array of shape (n_samples,), optional
-            Added to the score with a coefficient of 1; of shape (n_samples, n_classes) for more than two classes.
-        """
+    def _fits(self, engine: Engine, classes: NDArray[Any], class_weight: Array) -> tuple[Sequence[Fit], Link | None]:
         penalty, composite = Penalty.of(self.C, self.l1_ratio), self._composite()
-        check_limits(self.tol, self.max_iter, self.fit_intercept)
-        engine, classes = training_engine(self, X, y, sample_weight, offset)
-        data = self._described(engine, classes)
-        previous = self._previous(classes)
+        if self.class_weight is not None:
+            factor = self._class_factor(class_weight, classes)
+            engine, class_weight = engine.reweighted(factor), class_weight * factor
+        data, previous = self._described(engine, class_weight), self._previous(classes)
         fits = [
             self._fit_one(
                 data,
@@ -66,13 +55,11 @@ class LinearClassifier(LinearPredictor):
             )
             for part, positive, rows in _parts(composite, len(classes))
         ]
-        by_softmax = _by_softmax(composite, len(classes))
-        self._keep(classes, fits, None if by_softmax else composite.link)
-        if by_softmax:
-            self.intercept_ -= self.intercept_.mean()  # only differences between classes matter
-            if not any(penalty):
-                self.coef_ -= self.coef_.mean(axis=0)
-        return self
+        if not _by_softmax(composite, len(classes)):
+            return fits, composite.link
+        (fit,) = fits  # only differences between classes matter
+        coef = fit.coef if any(penalty) else fit.coef - fit.coef.mean(axis=0)
+        return [fit._replace(coef=coef, intercept=fit.intercept - fit.intercept.mean())], None
 
     def _further_starts(self, data: Data, penalty: Penalty, positive: int) -> Sequence[tuple[Array, Array]]:
         """Further starts (coefficients and intercepts), for a loss that may have several optima."""
@@ -85,14 +72,6 @@ class LinearClassifier(LinearPredictor):
         if not np.array_equal(self.classes_, classes) or self.coef_.shape[1] != self.n_features_in_:
             return None
         return self.coef_, self.intercept_
-
-    def _described(self, engine: Engine, classes: NDArray[Any]) -> Data:
-        """The data with class weights applied."""
-        total = weight_by_class(engine, classes)
-        if self.class_weight is None:
-            return Data.describe(engine, total, self.fit_intercept)
-        factor = self._class_factor(total, classes)
-        return Data.describe(engine.reweighted(factor), total * factor, self.fit_intercept)
 
     def _class_factor(self, total: Array, classes: NDArray[Any]) -> Array:
         """The factor on the weights of every class, whose weights add up to `total`."""
@@ -123,6 +102,7 @@ def _parts(composite: Composite, n_classes: int) -> list[tuple[AnyComposite, int
     return [(composite, k, slice(k, k + 1)) for k in range(n_classes)]
 
 
+@dataclass(eq=False, repr=False)
 class ProperLinearClassifier(LinearClassifier):
     """Class probabilities from a linear score, for any proper loss and link.
 
@@ -182,28 +162,8 @@ class ProperLinearClassifier(LinearClassifier):
     (2000, 2)
     """
 
-    def __init__(
-        self,
-        loss: str | Loss = "log",
-        link: str | Link | None = None,
-        *,
-        C: float = 1.0,
-        l1_ratio: float = 0.0,
-        fit_intercept: bool = True,
-        class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
-        tol: float = 1e-8,
-        max_iter: int = 100,
-        warm_start: bool = False,
-    ) -> None:
-        self.loss = loss
-        self.link = link
-        self.C = C
-        self.l1_ratio = l1_ratio
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
+    loss: str | Loss = "log"
+    link: str | Link | None = None
 
     def _composite(self) -> Composite:
         loss = get_loss(self.loss)

@@ -33,8 +33,7 @@ class _Score(Statistic):
 
 
 def _score(block: Block, model: LinearModel, coef: Array, inverse: Array) -> _Score:
-    X, y = model.design(block), model.target(block)
-    v = model.scores(block, X, coef)
+    X, y, v = model.read(block, coef)
     p, q = Logit()._pair(v)
     weight = np.ones(len(v)) if block.weight is None else block.weight
     design = np.asarray(X.todense()) if hasattr(X, "todense") else X

@@ -193,7 +193,7 @@ def warn_about(fit: Fit, tol: float, max_iter: int) -> None:
         )
     else:
         return
-    warnings.warn(message, ConvergenceWarning, stacklevel=4)
+    warnings.warn(message, ConvergenceWarning, stacklevel=3)
 
 
 def _solve(problem: Problem, coef: Array, plain: Array, others: list[Array], tol: float, max_iter: int) -> Solution:

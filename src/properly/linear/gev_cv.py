@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
 
+from properly.engines import Engine
 from properly.linear.cross_validation import Path, penalties, unit_of, with_splits
-from properly.linear.fitting import Data, Penalty, check_limits
-from properly.linear.prediction import BinaryLinearPredictor
-from properly.links import GEV
+from properly.linear.estimator import LinearEstimator
+from properly.linear.fitting import Data, Fit, Penalty
+from properly.links import GEV, Link
 from properly.losses import BetaLoss, Composite, GEVLoss, LogLoss, Loss, get_loss
 from properly.numeric.probabilities import Array, as_float
 
@@ -21,7 +24,8 @@ _SCORE = BetaLoss(0.5, 0.5)
 _LEAST_WEIGHT = 1e-3  # members of the average with less are left out
 
 
-class GEVCanonicalRegressionCV(BinaryLinearPredictor):
+@dataclass(eq=False, repr=False)
+class GEVCanonicalRegressionCV(LinearEstimator):
     """GEV-canonical regression that scores shapes ξ and penalties C on held-out rows and averages their probabilities.
 
     With few rows of the rare class, the ξ that does best on held-out rows often forecasts worse than plain logistic
@@ -82,42 +86,26 @@ class GEVCanonicalRegressionCV(BinaryLinearPredictor):
     0.5
     """
 
-    def __init__(
-        self,
-        xis: ArrayLike = _XIS,
-        Cs: int | ArrayLike = 10,
-        *,
-        cv: Any = 5,
-        scoring: str | Loss | None = None,
-        average: bool = True,
-        fit_intercept: bool = True,
-        tol: float = 1e-8,
-        max_iter: int = 100,
-        verbose: bool = False,
-    ) -> None:
-        self.xis = xis
-        self.Cs = Cs
-        self.cv = cv
-        self.scoring = scoring
-        self.average = average
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.verbose = verbose
+    only_two_classes: ClassVar[bool] = True
 
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        offset: ArrayLike | None = None,
-    ) -> Self:
-        """Choose and fit; arguments as in `ProperLinearClassifier`, but all rows must be in memory."""
-        check_limits(self.tol, self.max_iter, self.fit_intercept)
-        Cs, xis, score = penalties(self.Cs), self._shapes(), self._score()
-        composites = [Composite(LogLoss()), *(Composite(GEVLoss(xi), GEV(xi)) for xi in xis)]
-        engine, classes, class_weight = self._two_classes(X, y, sample_weight, offset)
-        data = Data.describe(with_splits(self.cv, engine), class_weight, self.fit_intercept)
+    xis: ArrayLike = _XIS
+    Cs: int | ArrayLike = 10
+    _: KW_ONLY
+    cv: Any = 5
+    scoring: str | Loss | None = None
+    average: bool = True
+    verbose: bool = False
+
+    def _check_options(self) -> None:
+        if not isinstance(self.average, bool | np.bool_):
+            raise ValueError(f"average must be True or False, got {self.average!r}.")
+        penalties(self.Cs)
+        self._composites()
+        self._score()
+
+    def _fits(self, engine: Engine, classes: NDArray[Any], class_weight: Array) -> tuple[Sequence[Fit], Link | None]:
+        Cs, composites, score = penalties(self.Cs), self._composites(), self._score()
+        data = self._described(with_splits(self.cv, engine), class_weight)
         paths = [self._path(data, composite, Cs, score) for composite in composites]
         chosen = [int(path.loss.argmin()) for path in paths]
         loss = np.array([path.loss.min() for path in paths])
@@ -126,27 +114,27 @@ class GEVCanonicalRegressionCV(BinaryLinearPredictor):
         if not self.average:
             weights = np.eye(len(paths))[best]
         members = np.flatnonzero(weights)
-        fits = [
-            self._fit_one(data, composites[i], Penalty.of(Cs[chosen[i]]), start=paths[i].start(chosen[i]))
-            for i in members
-        ]
-        self.xi_, self.C_ = xis[best - 1], float(Cs[chosen[best]])
+        xis = [getattr(composite.link, "xi", np.nan) for composite in composites]
+        self.xi_, self.C_ = xis[best], float(Cs[chosen[best]])
         self.cv_results_ = {
-            "xi": np.repeat([np.nan, *xis], len(Cs)),
+            "xi": np.repeat(xis, len(Cs)),
             "C": np.tile(Cs, len(paths)),
             "loss": np.concatenate([path.loss for path in paths]),
         }
         self.links_, self.weights_ = [composites[i].link for i in members], weights[members]
         self.Cs_ = Cs[[chosen[i] for i in members]]
-        self._keep(classes, fits, self.links_[0] if len(members) == 1 else None)
-        return self
+        fits = [
+            self._fit_one(data, composites[i], Penalty.of(Cs[chosen[i]]), start=paths[i].start(chosen[i]))
+            for i in members
+        ]
+        return fits, self.links_[0] if len(members) == 1 else None
 
-    def _shapes(self) -> list[float]:
-        if not isinstance(self.average, bool | np.bool_):
-            raise ValueError(f"average must be True or False, got {self.average!r}.")
+    def _composites(self) -> list[Composite]:
+        """The logistic one, and one for every shape."""
         if self.xis is None or np.ndim(self.xis) != 1 or not np.size(self.xis):
             raise ValueError(f"xis must be a sequence of at least one number, got {self.xis!r}.")
-        return [float(xi) for xi in np.unique(as_float(self.xis, "xis"))]
+        xis = np.unique(as_float(self.xis, "xis")).tolist()
+        return [Composite(LogLoss()), *(Composite(GEVLoss(xi), GEV(xi)) for xi in xis)]
 
     def _score(self) -> Loss:
         score = get_loss(_SCORE if self.scoring is None else self.scoring, "scoring")

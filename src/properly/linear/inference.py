@@ -185,9 +185,8 @@ def _inverse(matrix: Array) -> Array:
 
 def _squared_gradients(block: Block, model: LinearModel, composite: Composite, coef: Array, observed: bool) -> Hessian:
     """Σ w g² (x, 1)(x, 1)ᵀ, with g² as observed or as expected when y has probability p."""
-    X, y = model.design(block), model.target(block)
     with np.errstate(all="ignore"):
-        v = model.scores(block, X, coef)
+        X, y, v = model.read(block, coef)
         if observed:
             rows = composite._gradient(y, v) ** 2
         else:

@@ -1,8 +1,7 @@
-"""What every linear classifier shares: fitted attributes, scores, probabilities and classes."""
+"""From coefficients to scores, probabilities and classes: what every fitted linear classifier does."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,14 +13,10 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from properly.classifier import chosen, log_probabilities
-from properly.engines import Engine, prediction_engine, training_engine
-from properly.inputs.labels import require_two_classes
+from properly.engines import prediction_engine
 from properly.kernels import Block
-from properly.linear.fitting import Data, Fit, Penalty, fit_linear, warn_about, weight_by_class
 from properly.links import Link
-from properly.losses.softmax import AnyComposite
 from properly.numeric.probabilities import Array
-from properly.solvers import Solution
 
 
 class LinearPredictor(ClassifierMixin, BaseEstimator):
@@ -39,23 +34,6 @@ class LinearPredictor(ClassifierMixin, BaseEstimator):
     coef_: Array
     intercept_: Array
     link_: Link | None
-    solutions_: list[Solution]
-    fit_intercept: bool
-    tol: float
-    max_iter: int
-
-    def _fit_one(self, data: Data, composite: AnyComposite, penalty: Penalty, **options: Any) -> Fit:
-        return fit_linear(data, composite, penalty, **{"tol": self.tol, "max_iter": self.max_iter, **options})
-
-    def _keep(self, classes: NDArray[Any], fits: Sequence[Fit], link: Link | None) -> None:
-        """Set the fitted attributes, and warn about fits that did not converge."""
-        self.classes_, self.link_ = classes, link
-        self.coef_ = np.concatenate([fit.coef for fit in fits])
-        self.intercept_ = np.concatenate([fit.intercept for fit in fits])
-        self.solutions_ = [fit.solution for fit in fits]
-        self.n_iter_ = np.array([solution.n_iter for solution in self.solutions_])
-        for fit in fits:
-            warn_about(fit, self.tol, self.max_iter)
 
     def _scores(self, X: Any, offset: ArrayLike | None) -> Array:
         """x·w + b + offset, of shape (n_samples, scores)."""
@@ -124,22 +102,4 @@ class LinearPredictor(ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        return tags
-
-
-class BinaryLinearPredictor(LinearPredictor):
-    """A linear classifier for two classes only."""
-
-    def _two_classes(
-        self, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None, offset: ArrayLike | None
-    ) -> tuple[Engine, NDArray[Any], Array]:
-        """The engine over the training rows, the classes, and the weight of each."""
-        engine, classes = training_engine(self, X, y, sample_weight, offset)
-        class_weight = weight_by_class(engine, classes)
-        require_two_classes(classes)
-        return engine, classes, class_weight
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
         return tags

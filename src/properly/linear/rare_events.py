@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Self
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from properly import kernels
 from properly.engines import Engine, MemoryEngine
 from properly.inputs.options import check_finite, choose
+from properly.linear.estimator import LinearEstimator
 from properly.linear.firth import BiasReduction
-from properly.linear.fitting import Data, Fit, Penalty, check_limits
-from properly.linear.prediction import BinaryLinearPredictor
-from properly.links import Logit
+from properly.linear.fitting import Data, Fit, Penalty
+from properly.links import Link, Logit
 from properly.losses import Composite, LogLoss
 from properly.numeric.probabilities import Array
 
 
-class RareEventLogisticRegression(BinaryLinearPredictor):
+@dataclass(eq=False, repr=False)
+class RareEventLogisticRegression(LinearEstimator):
     """Logistic regression for a rare class, with a correction of its sampling or of its bias; two classes only.
 
     Parameters
@@ -67,42 +69,20 @@ class RareEventLogisticRegression(BinaryLinearPredictor):
     (500, 2)
     """
 
-    def __init__(
-        self,
-        correction: str = "firth",
-        population_rate: float | None = None,
-        *,
-        C: float = np.inf,
-        fit_intercept: bool = True,
-        tol: float = 1e-8,
-        max_iter: int = 100,
-        random_state: Any = None,
-    ) -> None:
-        self.correction = correction
-        self.population_rate = population_rate
-        self.C = C
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
+    only_two_classes: ClassVar[bool] = True
 
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        offset: ArrayLike | None = None,
-    ) -> Self:
-        """Fit the model; arguments as in `ProperLinearClassifier`, streams included ("undersampling" excepted)."""
-        method = choose(self.correction, self._methods(), "correction")
-        self._check_options()
-        engine, classes, class_weight = self._two_classes(X, y, sample_weight, offset)
+    correction: str = "firth"
+    population_rate: float | None = None
+    _: KW_ONLY
+    C: float = np.inf
+    random_state: Any = None
+
+    def _fits(self, engine: Engine, classes: NDArray[Any], class_weight: Array) -> tuple[Sequence[Fit], Link | None]:
         self.sample_rate_ = float(class_weight[1] / class_weight.sum())
-        fit, fitted_rate = method(engine, class_weight)
+        fit, fitted_rate = self._methods()[self.correction](engine, class_weight)
         rate = self.sample_rate_ if self.population_rate is None else self.population_rate
         self.intercept_shift_ = _log_odds(rate) - _log_odds(fitted_rate) if rate != fitted_rate else 0.0
-        self._keep(classes, [fit._replace(intercept=fit.intercept + self.intercept_shift_)], Logit())
-        return self
+        return [fit._replace(intercept=fit.intercept + self.intercept_shift_)], Logit()
 
     def _methods(self) -> dict[str, Callable[[Engine, Array], tuple[Fit, float]]]:
         return {
@@ -113,8 +93,8 @@ class RareEventLogisticRegression(BinaryLinearPredictor):
         }
 
     def _check_options(self) -> None:
+        choose(self.correction, self._methods(), "correction")
         Penalty.of(self.C)
-        check_limits(self.tol, self.max_iter, self.fit_intercept)
         if self.population_rate is not None:
             check_finite(self.population_rate, "population_rate")
             if not 0.0 < self.population_rate < 1.0:
@@ -129,7 +109,7 @@ class RareEventLogisticRegression(BinaryLinearPredictor):
             )
 
     def _plain(self, engine: Engine, class_weight: Array) -> Fit:
-        data = Data.describe(engine, class_weight, self.fit_intercept)
+        data = self._described(engine, class_weight)
         return self._fit_one(data, Composite(LogLoss()), Penalty.of(self.C))
 
     def _undersampled(self, engine: Engine, class_weight: Array) -> tuple[Fit, float]:
@@ -145,7 +125,7 @@ class RareEventLogisticRegression(BinaryLinearPredictor):
         return self._plain(engine.reweighted(factor), class_weight * factor), 0.5
 
     def _firth(self, engine: Engine, class_weight: Array) -> tuple[Fit, float]:
-        data = Data.describe(engine, class_weight, self.fit_intercept)
+        data = self._described(engine, class_weight)
         start = np.zeros((1, len(data.squares) + int(self.fit_intercept)))
         if self.fit_intercept:
             start[0, -1] = _log_odds(self.sample_rate_)
@@ -153,7 +133,7 @@ class RareEventLogisticRegression(BinaryLinearPredictor):
         return Fit(*data.separated(solution.coef), solution, False), self.sample_rate_
 
     def _without_bias(self, engine: Engine, class_weight: Array) -> tuple[Fit, float]:
-        data = Data.describe(engine, class_weight, self.fit_intercept)
+        data = self._described(engine, class_weight)
         fit = self._fit_one(data, Composite(LogLoss()), Penalty.of(self.C))
         estimate = data.joined(fit.coef, fit.intercept)
         *_, minus_bias = self._bias_reduction(data).evaluate(estimate)

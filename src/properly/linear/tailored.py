@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Self, cast
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from properly import kernels
 from properly.engines import Engine, MemoryEngine
 from properly.linear.cross_validation import with_splits
-from properly.linear.fitting import Data, Fit, Penalty, check_limits
-from properly.linear.prediction import BinaryLinearPredictor
-from properly.links import Logit
+from properly.linear.estimator import LinearEstimator
+from properly.linear.fitting import Fit, Penalty
+from properly.links import Link, Logit
 from properly.losses import BetaLoss, Composite, CostWeightedLoss, LogLoss
 from properly.numeric.probabilities import Array, as_float
 
 
-class TailoredLinearClassifierCV(BinaryLinearPredictor):
+@dataclass(eq=False, repr=False)
+class TailoredLinearClassifierCV(LinearEstimator):
     """A linear model for decisions at one threshold; two classes only.
 
     If a false alarm costs c and a miss 1 - c, the best decision is to act where the probability of the second class is
@@ -90,51 +92,32 @@ class TailoredLinearClassifierCV(BinaryLinearPredictor):
     True
     """
 
-    def __init__(
-        self,
-        at: float,
-        concentrations: Sequence[float] = (3.0, 10.0, 30.0, 100.0),
-        *,
-        C: float = 10.0,
-        cv: Any = 5,
-        fit_intercept: bool = True,
-        tol: float = 1e-8,
-        max_iter: int = 100,
-    ) -> None:
-        self.at = at
-        self.concentrations = concentrations
-        self.C = C
-        self.cv = cv
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
+    only_two_classes: ClassVar[bool] = True
 
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        offset: ArrayLike | None = None,
-    ) -> Self:
-        """Choose the concentration and fit; arguments as in `ProperLinearClassifier`, streams excepted."""
-        candidates = self._candidates()
-        engine, classes, _ = self._two_classes(X, y, sample_weight, offset)
-        engine = with_splits(self.cv, engine)
+    at: float
+    concentrations: Sequence[float] = (3.0, 10.0, 30.0, 100.0)
+    _: KW_ONLY
+    C: float = 10.0
+    cv: Any = 5
+
+    def _check_options(self) -> None:
+        Penalty.of(self.C)
+        self._candidates()
+
+    def _fits(self, engine: Engine, classes: NDArray[Any], class_weight: Array) -> tuple[Sequence[Fit], Link | None]:
+        candidates, engine = self._candidates(), with_splits(self.cv, engine)
         (logistic,) = self._path(engine, candidates[:1])
         costs, weight = self._held_out(engine, candidates, logistic)
         chosen = _least_concentrated(costs, weight)
-        *_, fit = self._path(engine, candidates[: chosen + 1], logistic)
         self.concentrations_, self.concentration_ = candidates, float(candidates[chosen])
         self.scores_ = costs.sum(axis=0) / weight.sum()
         self.split_scores_ = costs / weight[:, None]
         self.standard_errors_ = np.array([_standard_error(costs[:, 0] - other, weight) for other in costs.T])
-        self._keep(classes, [fit], Logit())
-        return self
+        *_, fit = self._path(engine, candidates[: chosen + 1], logistic)
+        return [fit], Logit()
 
     def _candidates(self) -> Array:
-        """The concentrations to try, starting with 0; all options are checked here."""
-        Penalty.of(self.C)
-        check_limits(self.tol, self.max_iter, self.fit_intercept)
+        """The concentrations to try, starting with 0."""
         given = as_float(self.concentrations, "concentrations")
         if given.ndim != 1:
             raise ValueError(f"concentrations must be a sequence of numbers, got {self.concentrations!r}.")
@@ -144,7 +127,7 @@ class TailoredLinearClassifierCV(BinaryLinearPredictor):
 
     def _path(self, engine: Engine, concentrations: Array, start: Fit | None = None) -> Iterator[Fit]:
         """The fits for ascending concentrations, each started from the one before it."""
-        data = Data.describe(engine, engine.reduce(kernels.classes, 2).weight, self.fit_intercept)
+        data = self._described(engine, engine.reduce(kernels.classes, 2).weight)
         for concentration in concentrations.tolist():
             loss = BetaLoss.tailored(self.at, concentration) if concentration else LogLoss()
             begin = None if start is None else (start.coef, start.intercept)

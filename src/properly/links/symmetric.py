@@ -109,7 +109,7 @@ def _positive_tail(v: Array, hazard: Array) -> Array:
 
 
 def _normal_antiderivative(v: Array) -> Array:
-    """v Φ(v) + φ(v) = φ(v) (1 + v Φ/φ); the bracket is about 1/v² and keeps 12 digits until φ underflows."""
+    """v Φ(v) + φ(v) = φ(v) (1 + v Φ/φ); the bracket is about 1/v² and has 12 correct digits until φ underflows."""
     density = np.exp(-0.5 * v * v) / _ROOT_TWO_PI
     mills = np.sqrt(np.pi / 2.0) * sc.erfcx(-np.minimum(v, 0.0) / _ROOT_TWO)  # Φ(v)/φ(v) for v <= 0
     left = density * (1.0 + np.clip(v, -LARGEST, 0.0) * mills)
@@ -118,7 +118,7 @@ def _normal_antiderivative(v: Array) -> Array:
 
 @dataclass(frozen=True)
 class Cauchit(Link):
-    """p = 1/2 + arctan(v)/π: heavy tails, so that single surprising labels pull little.
+    """p = 1/2 + arctan(v)/π: heavy tails, so that single surprising labels have little influence.
 
     >>> Cauchit().link(0.75)
     np.float64(1.0)

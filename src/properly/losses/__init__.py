@@ -4,9 +4,8 @@ from properly.losses.base import Loss
 from properly.losses.beta import BetaLoss, BoostingLoss, LogLoss, SquaredLoss
 from properly.losses.canonical import CanonicalLink
 from properly.losses.composite import Composite
-from properly.losses.cost import CostWeightedLoss
 from properly.losses.from_link import CanonicalLoss, GEVLoss
-from properly.losses.from_weight import LossFromWeight
+from properly.losses.from_weight import CostWeightedLoss, LossFromWeight
 from properly.losses.softmax import SoftmaxComposite
 from properly.losses.table import LOSSES, canonical_loss, get_loss
 

@@ -94,7 +94,7 @@ def central_difference(function: Callable[[Array], tuple[Array, Array]], v: Arra
 def mix(y: Array, at0: Array, at1: Array, not_y: Array | None = None) -> Array:
     """(1 - y) at0 + y at1, with 0 · ∞ = 0. Boolean y selects, anything else in [0, 1] averages.
 
-    Where one loss falls to -∞ the other grows to +∞ faster, so that ∞ - ∞ = ∞.
+    Where one loss falls to -∞, the other grows to +∞ faster, so that ∞ - ∞ = ∞ here.
     """
     if y.dtype == np.bool_:
         return np.where(y, at1, at0)

@@ -1,4 +1,4 @@
-"""Both losses of the Beta family at once, from one polynomial: many times faster than incomplete beta functions.
+"""Both losses of the Beta family from one polynomial: many times faster than incomplete beta functions.
 
 With W = p^α q^β, A₀ = L₀(1) and A₁ = L₁(0), integration by parts gives
 
@@ -6,9 +6,8 @@ With W = p^α q^β, A₀ = L₀(1) and A₁ = L₁(0), integration by parts give
 
 so either loss gives the other, and nothing cancels if the smaller one comes first: L₀ below the mode of W, L₁ above.
 There L₀ = W p R(p) with R(p) = ₂F₁(α+β+1, 1; α+2; p) / (α+1), and L₁ likewise with the classes exchanged.
-R is to the Beta distribution what Mills' ratio is to the normal one: away from the mode it falls as 1/distance. With
-the distance in standard deviations and u = 1/(distance + 4), R/u is a polynomial in u of degree 10 to 20, but for
-rounding.
+R corresponds to Mills' ratio of the normal distribution: away from the mode it falls as 1/distance. With the distance
+in standard deviations and u = 1/(distance + 4), R/u is a polynomial in u of degree 10 to 20 to float64 precision.
 """
 
 from __future__ import annotations
@@ -28,8 +27,8 @@ _DEGREE = 20  # leaves 1e-14 for the most concentrated weight functions, and les
 class BetaPair:
     """(L₀, L₁) of the weight function scale · p^(α-1) q^(β-1), for positive α and β.
 
-    The relative error is about 1e-14 plus that of the exponent α ln p + β ln q + ln scale. A small parameter adds to
-    it: the losses at 0 and 1 are then much larger than those between (a factor of 1/min(α, β)).
+    The relative error is about 1e-14 plus that of the exponent α ln p + β ln q + ln scale. It is larger for a small
+    parameter, as the losses at 0 and 1 are then larger than those between by a factor of 1/min(α, β).
     """
 
     def __init__(self, alpha: float, beta: float, log_scale: float) -> None:

@@ -16,7 +16,7 @@ from properly.numeric.probabilities import Array, Probabilities, product, withou
 class _LossOfLink(Loss):
     """L₀ = ∫ p dv up to v = ψ(p), L₁ = ∫ (1-p) dv from there; ω = 1/p'.
 
-    Read through another link, ω p' is the ratio of the two links' hazards, which is safe in both tails.
+    With another link, ω p' is the ratio of the hazards of the two links, which is accurate in both tails.
     """
 
     @property

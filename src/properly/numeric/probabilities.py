@@ -1,7 +1,7 @@
 """Probabilities that keep both tails: p, q = 1 - p, and their logarithms, carried together.
 
-A probability near 1 is lost in float64 (1 - 1e-17 is 1), its complement is not. Everything below the estimators
-therefore hands around the four arrays of `Probabilities`, and a public function that takes `p` also takes `q`.
+A probability near 1 is rounded in float64 (1 - 1e-17 is 1), its complement is not. Everything below the estimators
+therefore passes the four arrays of `Probabilities` around, and a public function that takes `p` also takes `q`.
 """
 
 from __future__ import annotations
