@@ -15,9 +15,8 @@ from scipy import special as sc
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from properly.links import Logit
+from properly.numeric.limits import LARGEST
 from properly.numeric.probabilities import Array
-
-_LARGEST = float(np.finfo(np.float64).max)
 
 
 class LogScoreClassifier(ClassifierMixin, BaseEstimator):
@@ -82,11 +81,11 @@ def decisions(log_scores: Array) -> Array:
         log_scores = _with_a_choice(log_scores)
         log_scores = log_scores[:, 1] - log_scores[:, 0]
     values = log_scores if log_scores.ndim == 1 else log_probabilities(log_scores)
-    return np.clip(values, -_LARGEST, _LARGEST)
+    return np.clip(values, -LARGEST, LARGEST)
 
 
 def chosen(scores: Array, classes: NDArray[Any]) -> NDArray[Any]:
-    """The class of the largest score (the first of equals); of a single score a row, the second class where it is > 0.
+    """The class of the largest score (the first of equals); with one score a row, the second class where it is > 0.
 
     >>> chosen(np.array([-1.0, 0.0, 2.0]), np.array(["no", "yes"]))
     array(['no', 'no', 'yes'], dtype='<U3')

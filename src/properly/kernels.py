@@ -1,7 +1,7 @@
 """Kernels: what is added up over the rows of one block.
 
-A kernel takes a block and the parameters of the moment and returns a `Statistic`, the only thing that leaves a block.
-Kernels do not know where the block lives; engines do not know what is added up. All sums are float64.
+A kernel takes a block and the current parameters and returns a `Statistic`, the only thing that leaves a block.
+Kernels do not know where the block is stored; engines do not know what is added up. All sums are float64.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse, special
+from scipy import sparse
 
 from properly.losses.base import Loss, mix
 from properly.losses.composite import Composite
-from properly.losses.softmax import SoftmaxComposite
+from properly.losses.softmax import AnyComposite
 from properly.numeric.probabilities import Array
 
 
 class Block(NamedTuple):
-    """Some rows: features, class codes, weights and offsets of the score (None: 1 and 0), and their parts in splits.
+    """Some rows: features, class codes, weights and offsets of the score (None: 1 and 0), and their roles in splits.
 
-    `fold` has a column per split of a cross-validation: 1 where a row trains, -1 where it judges, 0 for neither.
+    `fold` has a column per split of a cross-validation: 1 for a training row, -1 for a held-out row, 0 for neither.
     """
 
     X: Any
@@ -41,15 +41,15 @@ class Statistic:
 
 @dataclass(frozen=True)
 class LinearModel:
-    """Scores linear in the features, judged by a composite loss.
+    """Scores that are linear in the features, and the composite loss of them.
 
     Coefficients are an array of shape (scores, width): one row per score (one for a binary problem, K for a softmax),
     one column per feature and, if width exceeds their number, a last one for the intercept. `positive` is the class
-    code that a binary composite calls 1. `center` is subtracted from the features: sums of squares cannot be
+    code that a binary composite counts as 1. `center` is subtracted from the features: sums of squares cannot be
     centred afterwards without cancellation.
     """
 
-    composite: Composite | SoftmaxComposite
+    composite: AnyComposite
     positive: int = 1
     center: Array | None = None
 
@@ -57,25 +57,30 @@ class LinearModel:
         return block.X if self.center is None else block.X - self.center
 
     def scores(self, block: Block, X: Any, coef: Array) -> Array:
-        k = X.shape[1]
-        scores = np.asarray(X @ coef[:, :k].T, dtype=np.float64)
-        if coef.shape[1] > k:
-            scores += coef[:, k]
-        offset = block.offset
-        if isinstance(self.composite, SoftmaxComposite):
-            return scores if offset is None else scores + offset
-        if offset is None:
-            return scores[:, 0]
-        return scores[:, 0] + (offset if offset.ndim == 1 else offset[:, self.positive])
+        return self.composite._scores(linear_scores(X, coef), block.offset, self.positive)
 
     def target(self, block: Block) -> NDArray[Any]:
-        return block.y if isinstance(self.composite, SoftmaxComposite) else block.y == self.positive
+        return self.composite._targets(block.y, self.positive)
+
+    def read(self, block: Block, coef: Array) -> tuple[Any, NDArray[Any], Array]:
+        """The features, the targets and the scores of a block."""
+        X = self.design(block)
+        return X, self.target(block), self.scores(block, X, coef)
+
+
+def linear_scores(X: Any, coef: Array) -> Array:
+    """x·w + b for every row of coefficients, of shape (n, rows of coef)."""
+    k = X.shape[1]
+    scores = np.asarray(X @ coef[:, :k].T, dtype=np.float64)
+    if coef.shape[1] > k:
+        scores += coef[:, k]
+    return scores
 
 
 def weighted(block: Block, x: Array) -> Array:
+    """Every row times its weight; a row of weight 0 counts for nothing, even if its loss is infinite."""
     if block.weight is None:
         return x
-    # A row of weight 0 counts for nothing, even if its loss is infinite.
     weight = block.weight.reshape(-1, *(1,) * (x.ndim - 1))
     return np.where(weight == 0.0, 0.0, weight * x)
 
@@ -91,7 +96,7 @@ def _collect(X: Any, rows: Array, width: int) -> Array:
 
 @dataclass
 class Classes(Statistic):
-    """How many rows there are, and their weight by class."""
+    """The number of rows, and their weight by class."""
 
     rows: int
     weight: Array
@@ -103,7 +108,7 @@ def classes(block: Block, n_classes: int) -> Classes:
 
 @dataclass
 class Moments(Statistic):
-    """The weighted sums of the features and of their squares, and how many rows came sparse."""
+    """The weighted sums of the features and of their squares, and the number of rows in sparse blocks."""
 
     total: Array
     squares: Array
@@ -145,9 +150,8 @@ class Gradient(Statistic):
 
 
 def gradient(block: Block, model: LinearModel, coef: Array, want_value: bool) -> Gradient:
-    X, y = model.design(block), model.target(block)
     with np.errstate(all="ignore"):
-        v = model.scores(block, X, coef)
+        X, y, v = model.read(block, coef)
         value = float(weighted(block, model.composite._value(y, v)).sum()) if want_value else np.nan
         slopes = weighted(block, model.composite._gradient(y, v))
         return Gradient(value, _collect(X, slopes, coef.shape[1]))
@@ -155,7 +159,7 @@ def gradient(block: Block, model: LinearModel, coef: Array, want_value: bool) ->
 
 @dataclass
 class FoldGradients(Statistic):
-    """For every split, the gradient over the rows that train and the summed score of those that judge."""
+    """For every split, the gradient over the training rows and the summed loss of the held-out rows."""
 
     gradient: Array
     held_out: Array
@@ -166,23 +170,15 @@ def fold_gradients(block: Block, model: LinearModel, coef: Array, score: Loss) -
     composite, fold = cast(Composite, model.composite), cast("NDArray[np.int8]", block.fold)
     X, y = model.design(block), model.target(block)[:, None]
     with np.errstate(all="ignore"):
-        v = fold_scores(block, X, coef)
+        v = linear_scores(X, coef)
+        v = v if block.offset is None else v + block.offset[:, None]
         slopes = np.where(fold > 0, weighted(block, composite._gradient(y, v)), 0.0)
         row, split = np.nonzero(fold < 0)
-        judged = mix(y[row, 0], *score._losses(composite.link._probabilities(v[row, split])))
+        losses = mix(y[row, 0], *score._losses(composite.link._probabilities(v[row, split])))
         if block.weight is not None:
-            judged = judged * block.weight[row]
-        held_out = np.bincount(split, judged, len(coef)).astype(np.float64)
+            losses = losses * block.weight[row]
+        held_out = np.bincount(split, losses, len(coef)).astype(np.float64)
         return FoldGradients(_collect(X, slopes, coef.shape[1]), held_out)
-
-
-def fold_scores(block: Block, X: Any, coef: Array) -> Array:
-    """The score of every row under the coefficients of every split."""
-    k = X.shape[1]
-    v = np.asarray(X @ coef[:, :k].T, dtype=np.float64)
-    if coef.shape[1] > k:
-        v += coef[:, k]
-    return v if block.offset is None else v + block.offset[:, None]
 
 
 @dataclass
@@ -194,29 +190,20 @@ class Hessian(Statistic):
 
 def hessian(block: Block, model: LinearModel, coef: Array, observed: bool, columns: NDArray[np.intp] | None) -> Hessian:
     """`columns` picks features (the intercept always stays); None means all."""
-    X, y = model.design(block), model.target(block)
-    composite, picked = model.composite, X if columns is None else X[:, columns]
-    width = picked.shape[1] + coef.shape[1] - X.shape[1]
     with np.errstate(all="ignore"):
-        v = model.scores(block, X, coef)
-        if isinstance(composite, Composite):
-            curvature = composite._observed_curvature(y, v) if observed else composite._expected_curvature(y, v)
-            return Hessian(weighted_gram(picked, weighted(block, _bounded(curvature)), width))
-        scores = len(coef)
+        X, y, v = model.read(block, coef)
+        picked, scores = X if columns is None else X[:, columns], len(coef)
+        width = picked.shape[1] + coef.shape[1] - X.shape[1]
         gram = np.empty((scores, width, scores, width))
         for one in range(scores):
-            column = weighted(block, composite._curvature_column(y, v, one, observed))
+            column = weighted(block, model.composite._curvature_column(y, v, one, observed))
             for other in range(one + 1):
                 gram[one, :, other] = gram[other, :, one] = weighted_gram(picked, column[:, other], width)
         return Hessian(gram.reshape(scores * width, scores * width))
 
 
-def _bounded(curvature: Array) -> Array:
-    """A GEV link with ξ < -1 is infinitely steep at the edge of its support; a direction needs finite curvatures."""
-    return np.clip(curvature, -1e12, 1e12)
-
-
 def weighted_gram(X: Any, curvature: Array, width: int) -> Array:
+    """Σ_i curvature_i (x_i, 1)(x_i, 1)ᵀ, without the 1 if `width` is the number of features."""
     k = X.shape[1]
     if sparse.issparse(X):
         gram = np.empty((width, width))
@@ -227,7 +214,7 @@ def weighted_gram(X: Any, curvature: Array, width: int) -> Array:
         gram[k:, k:] = curvature.sum()
         return gram
     scaled = np.empty((X.shape[0], width))
-    if np.all(curvature >= 0.0):  # the square root makes BLAS compute half of the product only
+    if np.all(curvature >= 0.0):  # with the square root the product is symmetric, and BLAS computes half of it
         root = np.sqrt(curvature)
         np.multiply(X, root[:, None], out=scaled[:, :k])
         scaled[:, k:] = root[:, None]
@@ -246,14 +233,10 @@ class HessianProduct(Statistic):
 
 
 def hessian_product(block: Block, model: LinearModel, coef: Array, direction: Array) -> HessianProduct:
-    X, y = model.design(block), model.target(block)
     with np.errstate(all="ignore"):
-        v = model.scores(block, X, coef)
+        X, y, v = model.read(block, coef)
         along = model.scores(block._replace(offset=None), X, direction)
-        if isinstance(model.composite, SoftmaxComposite):
-            rows = model.composite._curvature_product(y, v, along)
-        else:
-            rows = _bounded(model.composite._expected_curvature(y, v)) * along
+        rows = model.composite._curvature_product(y, v, along)
         return HessianProduct(_collect(X, weighted(block, rows), coef.shape[1]))
 
 
@@ -265,34 +248,24 @@ class HessianDiagonal(Statistic):
 
 
 def hessian_diagonal(block: Block, model: LinearModel, coef: Array) -> HessianDiagonal:
-    X, y = model.design(block), model.target(block)
     with np.errstate(all="ignore"):
-        v = model.scores(block, X, coef)
-        if isinstance(model.composite, SoftmaxComposite):
-            curvature = model.composite._curvature_diagonal(y, v)
-        else:
-            curvature = _bounded(model.composite._expected_curvature(y, v))
+        X, y, v = model.read(block, coef)
+        curvature = model.composite._curvature_diagonal(y, v)
     squares = X.power(2) if sparse.issparse(X) else np.square(X)
     return HessianDiagonal(_collect(squares, weighted(block, curvature), coef.shape[1]))
 
 
 @dataclass
 class Misfits(Statistic):
-    """The weight of the rows whose own class is not yet as good as certain."""
+    """The weight of the rows whose own class has a probability below 0.999."""
 
     weight: float
 
 
 def misfits(block: Block, model: LinearModel, coef: Array) -> Misfits:
-    X, y = model.design(block), model.target(block)
     with np.errstate(all="ignore"):
-        v = model.scores(block, X, coef)
-        if isinstance(model.composite, SoftmaxComposite):
-            p = special.softmax(v, axis=1)
-            other = 1.0 - p[np.arange(len(y)), y]
-        else:
-            p, q = model.composite.link._pair(v)
-            other = np.where(y, q, p)
+        _, y, v = model.read(block, coef)
+        other = model.composite._other_probability(y, v)
     return Misfits(float(weighted(block, (other > 1e-3).astype(np.float64)).sum()))
 
 
@@ -308,10 +281,9 @@ def along_line(
     block: Block, model: LinearModel, coef: Array, direction: Array, steps: Array, want_values: bool
 ) -> AlongLine:
     """All step sizes of a line search in one pass over the data."""
-    X, y = model.design(block), model.target(block)
     values, slopes = np.full(len(steps), np.nan), np.empty(len(steps))
     with np.errstate(all="ignore"):
-        start = model.scores(block, X, coef)
+        X, y, start = model.read(block, coef)
         along = model.scores(block._replace(offset=None), X, direction)
         for i, step in enumerate(steps):
             v = start + step * along

@@ -15,9 +15,11 @@ from sklearn.exceptions import DataConversionWarning
 from threadpoolctl import threadpool_info
 
 from properly import kernels
-from properly.engines import MemoryEngine, Stream, StreamEngine
+from properly.engines import ENGINES, Engine, MemoryEngine, Stream, StreamEngine
+from properly.engines.base import combine_weights
 from properly.engines.memory import BLOCK_BYTES
-from properly.kernels import LinearModel
+from properly.inputs.labels import encode
+from properly.kernels import Block, LinearModel
 from properly.linear import ProperLinearClassifier
 from properly.losses import Composite, GEVLoss, LogLoss
 
@@ -270,6 +272,76 @@ class TestMemoryEngine:
         sample = big.thinned()
         assert 1000 < sum(block.X.shape[0] for block in sample.blocks()) < 15_000
         assert MemoryEngine(X, Y).thinned() is None
+
+
+class Parts(list):
+    """Rows in several arrays: a kind of X that the library does not know."""
+
+
+class PartsEngine(Engine):
+    """All that a new engine has to write."""
+
+    def __init__(self, parts, codes=None, factor=None):
+        self.parts, self.codes, self.factor = parts, codes, factor
+
+    @classmethod
+    def of_training_data(cls, estimator, X, y, sample_weight, offset):
+        classes = np.unique(np.concatenate(y))
+        estimator.n_features_in_ = X[0].shape[1]
+        return cls(X, [encode(labels, classes) for labels in y]), classes
+
+    @classmethod
+    def of_new_data(cls, estimator, X, offset):
+        return cls(X)
+
+    def blocks(self):
+        for i, X in enumerate(self.parts):
+            codes = np.zeros(len(X), dtype=np.intp) if self.codes is None else self.codes[i]
+            yield Block(X, codes, combine_weights(None, codes, self.factor))
+
+    def reweighted(self, class_factor):
+        return PartsEngine(self.parts, self.codes, class_factor)
+
+
+def test_a_new_engine_is_a_class_and_a_line(monkeypatch):
+    monkeypatch.setitem(ENGINES, Parts, PartsEngine)
+    cuts = [200, 700]
+    parts, labels = Parts(np.split(X, cuts)), np.split(Y3, cuts)
+    for options in ({"class_weight": "balanced"}, {"link": "probit"}):
+        ours = ProperLinearClassifier(tol=1e-12, **options).fit(parts, labels)
+        whole = ProperLinearClassifier(tol=1e-12, **options).fit(X, Y3)
+        np.testing.assert_allclose(ours.coef_, whole.coef_, atol=1e-10, rtol=0)
+        np.testing.assert_allclose(ours.predict_proba(parts), whole.predict_proba(X), atol=1e-10)
+        np.testing.assert_allclose(ours.predict_log_proba(parts), whole.predict_log_proba(X), atol=1e-9)
+        np.testing.assert_array_equal(ours.predict(parts), whole.predict(X))
+
+
+def test_every_engine_is_in_the_table_and_the_rest_goes_to_memory():
+    for kind in Engine.__subclasses__():
+        assert kind in ENGINES.values() or kind is PartsEngine
+    assert ENGINES[object] is MemoryEngine
+
+
+def test_prediction_ignores_the_labels_and_weights_of_a_stream():
+    model = ProperLinearClassifier().fit(X, Y)
+    stream = Stream([(X[:700], np.full(700, "unknown"), WEIGHT[:700]), (X[700:], None)])
+    np.testing.assert_array_equal(model.predict_proba(stream), model.predict_proba(X))
+    assert model.predict_proba(Stream([])).shape == (0, 2)
+
+
+def test_prediction_checks_every_block_of_a_stream():
+    model = ProperLinearClassifier().fit(X, Y)
+    with pytest.raises(ValueError, match="X has 3 features, but the model was fitted with 6"):
+        model.predict_proba(Stream([X[:, :3]]))
+    with pytest.raises(ValueError, match="need one offset a row"):
+        model.predict_proba(Stream([(X, None, None, np.zeros((N, 1)))]))
+
+
+def test_prediction_by_blocks_is_that_of_all_rows():
+    model = ProperLinearClassifier().fit(X, Y3)
+    rows = np.tile(X, (3 * BLOCK_BYTES // X.nbytes, 1))
+    np.testing.assert_allclose(model.predict_proba(rows)[-N:], model.predict_proba(X), rtol=1e-14)
+    np.testing.assert_array_equal(model.predict_proba(rows.astype(np.float32)).shape, (len(rows), 3))
 
 
 def test_map_keeps_the_order():

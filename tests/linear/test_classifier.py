@@ -21,8 +21,8 @@ from sklearn.preprocessing import StandardScaler
 
 from properly.engines import Stream
 from properly.linear import ProperLinearClassifier
-from properly.links import GEV, Cauchit, Cloglog, Link, Logit, Probit
-from properly.losses import BetaLoss, Composite, CostWeightedLoss, GEVLoss, SquaredLoss, get_loss
+from properly.links import GEV, LINKS, Cauchit, Cloglog, Link, Logit, Probit
+from properly.losses import BetaLoss, Composite, CostWeightedLoss, GEVLoss, SquaredLoss, canonical_loss, get_loss
 
 
 def draw(n=800, k=5, seed=0, classes=2):
@@ -155,8 +155,8 @@ COMPOSITES = [
     ("log", GEV(-0.3)),
     ("log", GEV(0.2)),
     (BetaLoss.tailored(0.3, 20), "logit"),
-    (Probit().canonical_loss, None),
-    (Cloglog().canonical_loss, "logit"),
+    (canonical_loss(Probit()), None),
+    (canonical_loss(Cloglog()), "logit"),
 ]
 
 
@@ -335,9 +335,31 @@ class TestProbabilities:
         np.testing.assert_array_equal(model.decision_function(X) > 0, model.predict_proba(X)[:, 1] > 0.5)
         np.testing.assert_array_equal(model.predict(X), model.classes_[model.predict_proba(X).argmax(axis=1)])
 
-    def test_logarithms(self):
-        model = ProperLinearClassifier().fit(X, Y)
-        np.testing.assert_array_equal(model.predict_log_proba(X), np.log(model.predict_proba(X)))
+    @pytest.mark.parametrize("link", LINKS)
+    @pytest.mark.parametrize("data", [(X, Y), (X3, Y3)], ids=["two classes", "three classes"])
+    def test_logarithms(self, link, data):
+        model = ProperLinearClassifier(link=link).fit(*data)
+        p, log_p = model.predict_proba(data[0]), model.predict_log_proba(data[0])
+        np.testing.assert_allclose(log_p[p > 0.0], np.log(p[p > 0.0]), rtol=1e-10, atol=1e-15)
+        assert np.all(log_p[p == 0.0] < -700.0)
+
+    @pytest.mark.parametrize("loss", ["log", GEVLoss(-0.3)])
+    @pytest.mark.parametrize("labels", [Y, Y3[: len(X)]], ids=["two classes", "three classes"])
+    def test_logarithms_of_probabilities_too_small_for_float64(self, loss, labels):
+        """Probabilities underflow to 0; their logarithms stay finite and keep the order of the rows."""
+        model = ProperLinearClassifier(loss=loss).fit(X, labels)
+        far = -np.geomspace(1.0, 1e6, 30)[:, None] * model.coef_[[0]] / np.linalg.norm(model.coef_[0])
+        assert (model.predict_proba(far) == 0.0).any()
+        log_p = model.predict_log_proba(far)
+        assert np.isfinite(log_p).all()
+        assert np.all(np.diff(log_p.min(axis=1)[10:]) < 0.0)
+        np.testing.assert_allclose(np.exp(log_p), model.predict_proba(far), rtol=1e-9, atol=1e-300)
+
+    def test_logarithms_where_every_class_is_ruled_out(self):
+        model = ProperLinearClassifier(GEVLoss(2.0)).fit(X3, Y3)
+        model.intercept_ = np.full(3, -1e3)  # outside the support of every class
+        np.testing.assert_array_equal(model.predict_proba(X3), 1.0 / 3.0)
+        np.testing.assert_allclose(model.predict_log_proba(X3), -np.log(3.0))
 
 
 DIFFICULT_LOSSES = [("log", None), ("log", "probit"), ("squared", "logit"), ("boosting", None)] + [
@@ -523,7 +545,7 @@ class TestLassoCorners:
 
 @pytest.mark.parametrize(
     ("loss", "link", "shift"),
-    [(Cauchit().canonical_loss, None, 0.0), ("log", "cauchit", 0.0), ("log", None, 1e9)],
+    [(canonical_loss(Cauchit()), None, 0.0), ("log", "cauchit", 0.0), ("log", None, 1e9)],
 )
 def test_overlapping_classes_are_not_called_separable(loss, link, shift):
     ProperLinearClassifier(loss, link, C=np.inf).fit(X + shift, Y)  # a warning would be an error

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from properly.datasets import make_rare_events
 from properly.linear import GEVCanonicalRegression, ProperLinearClassifier
@@ -58,8 +57,3 @@ def test_unknown_option():
         GEVCanonicalRegression(outside="trim").fit(X, Y)
     with pytest.raises(ValueError, match="xi must be finite, got nan"):
         GEVCanonicalRegression(np.nan).fit(X, Y)
-
-
-@parametrize_with_checks([GEVCanonicalRegression(), GEVCanonicalRegression(0.3, outside="clip")])
-def test_scikit_learn_accepts(estimator, check):
-    check(estimator)

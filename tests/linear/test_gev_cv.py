@@ -56,10 +56,25 @@ def test_path_equals_separate_fits(composite, rough, data, monkeypatch):
     engine = with_splits(5, MemoryEngine(X, y.astype(np.intp), weight))
     described = Data.describe(engine, np.bincount(y, weight), True)
     score = SquaredLoss()
-    path = Path.fitted(described, composite, CS, score, True, 100)
+    path = Path.fitted(described, composite, CS, score, 100)
     expected = brute_force_losses(composite, X, y, weight, score)
     np.testing.assert_allclose(path.loss, expected, rtol=3e-2 * rough + 1e-7)
     np.testing.assert_allclose(path.loss.min(), expected.min(), rtol=1e-5)
+
+
+def test_logarithms_of_an_average_do_not_underflow():
+    X, y, _ = make_rare_events(1500, 4, rate=0.1, random_state=0)
+    model = GEVCanonicalRegressionCV(xis=[-0.5, 0.0], Cs=3).fit(X, y)
+    assert len(model.links_) > 1
+    p = model.predict_proba(X)
+    np.testing.assert_allclose(model.predict_log_proba(X), np.log(p), rtol=1e-10, atol=1e-14)
+    far = -1e4 * model.coef_[[0]]
+    assert model.predict_proba(far)[0, 1] == 0.0
+    with np.errstate(all="ignore"):
+        scores = (far @ model.coef_.T + model.intercept_)[0]
+        logs = [link._logs(np.array(v))[0] for link, v in zip(model.links_, scores, strict=True)]
+    expected = np.logaddexp.reduce(np.log(model.weights_) + logs)
+    np.testing.assert_allclose(model.predict_log_proba(far)[0, 1], expected, rtol=1e-12)
 
 
 def test_whole_default_grid_takes_few_passes():
@@ -187,18 +202,18 @@ def test_hard_data_end_in_numbers(name, X, y):
     [
         ({"xis": []}, "at least one"),
         ({"xis": [np.nan]}, "xi must be finite"),
-        ({"Cs": 0}, "Cs must be positive"),
+        ({"Cs": 0}, "Cs must be a positive number"),
         ({"Cs": [-1.0]}, "C must be a positive"),
-        ({"Cs": []}, "at least one, got"),
+        ({"Cs": []}, "at least one value of C, got"),
         ({"scoring": "brier"}, "scoring must be one of"),
         ({"scoring": CostWeightedLoss(0.1)}, "smooth loss"),
-        ({"scoring": GEVLoss(1.5)}, "finite for forecasts which come true"),
+        ({"scoring": GEVLoss(1.5)}, "finite for a certain forecast that is right"),
         ({"xis": None}, "xis must be a sequence"),
         ({"Cs": None}, "Cs must be a whole number or a sequence"),
         ({"Cs": True}, "Cs must be a whole number or a sequence"),
         ({"average": "yes"}, "average must be True or False"),
-        ({"cv": [([0, 1, 1, 150], [2])]}, "names row 1 twice"),
-        ({"cv": [([0, 1, 150], [1])]}, "names row 1 twice"),
+        ({"cv": [([0, 1, 1, 150], [2])]}, "holds row 1 twice"),
+        ({"cv": [([0, 1, 150], [1])]}, "holds row 1 twice"),
         ({"cv": [([0, 150], [200])]}, "row numbers from 0 to 199"),
         ({"cv": []}, "cv gave no splits"),
         ({"cv": [(np.arange(10), np.arange(10, 20))]}, "both classes"),

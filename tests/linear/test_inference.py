@@ -143,5 +143,5 @@ def test_rare_event_models():
     np.testing.assert_allclose(inference(shifted, X, Y).standard_errors, result.standard_errors, rtol=1e-9)
     with pytest.raises(ValueError, match="RareEventLogisticRegression with 'weighting'"):
         inference(RareEventLogisticRegression("weighting").fit(X, Y), X, Y)
-    with pytest.raises(ValueError, match="not for GEVCanonicalRegressionCV"):
+    with pytest.raises(ValueError, match="does not support GEVCanonicalRegressionCV"):
         inference(GEVCanonicalRegressionCV(xis=[0.0], Cs=1).fit(X, Y), X, Y)

@@ -139,7 +139,7 @@ def test_other_containers(correction):
         ({"correction": "smote"}, "correction must be one of 'undersampling', 'weighting', 'firth'"),
         ({"population_rate": 1.0}, "population_rate must lie strictly between 0 and 1, got 1.0"),
         ({"population_rate": np.nan}, "population_rate must be finite"),
-        ({"correction": "weighting", "fit_intercept": False}, "no intercept to bring"),
+        ({"correction": "weighting", "fit_intercept": False}, "no intercept to shift"),
         ({"C": -1.0}, "C must be a positive number"),
     ],
 )

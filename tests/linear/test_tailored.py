@@ -208,7 +208,7 @@ class TestData:
         ({"concentrations": "many"}, "concentrations must be numbers"),
         ({"C": 0.0}, "C must be a positive number"),
         ({"tol": 0.0}, "tol must be positive"),
-        ({"cv": ShuffleSplit(1, random_state=0)}, "cv must give two splits at least, got 1"),
+        ({"cv": ShuffleSplit(1, random_state=0)}, "cv must give at least two splits, got 1"),
     ],
 )
 def test_bad_options(options, message):
@@ -226,7 +226,7 @@ def test_bad_data():
     with pytest.raises(ValueError, match="3 classes"):
         model.fit(X, np.arange(len(X)) % 3)
     assert np.array_equal(model.predict_proba(X), before)  # a failed fit leaves the old one whole
-    with pytest.raises(ValueError, match="split 0 of cv must train on both classes"):
+    with pytest.raises(ValueError, match="split 0 of cv must have training rows of both classes"):
         TailoredLinearClassifierCV(AT, cv=[(np.flatnonzero(Y == 0), np.flatnonzero(Y)), ([0, 1], [10])]).fit(X, Y)
 
 

@@ -124,7 +124,7 @@ def test_canonical_only_for_log_loss():
 
 @pytest.mark.parametrize("loss", [BetaLoss(2, 5), GEVLoss(0.2), "log"])
 def test_other_losses_are_refused(loss):
-    with pytest.raises(ValueError, match=r"LogLoss or SquaredLoss.*one-versus-rest"):
+    with pytest.raises(ValueError, match=r"LogLoss and SquaredLoss only.*one versus rest"):
         SoftmaxComposite(loss)
 
 

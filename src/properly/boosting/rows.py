@@ -12,8 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from properly.inputs.options import checked_count
-from properly.inputs.weights import checked_weight
-from properly.linear.fitting import checked_class_weights
+from properly.inputs.weights import checked_class_weights, checked_weight
 from properly.numeric.probabilities import Array
 
 Indices = NDArray[np.intp]

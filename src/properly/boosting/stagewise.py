@@ -16,9 +16,9 @@ from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from properly.boosting.rows import Best, Rows, check_interval, check_stopping, small_numbers, unpack_eval_set
+from properly.inputs.labels import require_two_classes
 from properly.inputs.optional import require
 from properly.inputs.options import checked_count
-from properly.linear.fitting import require_two_classes
 from properly.links import Logit
 from properly.losses import BoostingLoss, Composite, LogLoss
 from properly.numeric.probabilities import Array

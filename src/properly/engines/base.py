@@ -7,16 +7,33 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
 
 from properly.kernels import Block, Statistic
 from properly.numeric.probabilities import Array
 
 S = TypeVar("S", bound=Statistic)
+Given = ArrayLike | None  # what users may leave out
 
 
 class Engine(ABC):
-    """Rows in blocks. `reduce` adds a kernel's statistics over all of them, always in the same order."""
+    """Rows in blocks. `reduce` adds a kernel's statistics over all of them, always in the same order.
+
+    A subclass defines the four abstract methods; two of them check what users pass as X and make the engine from it.
+    """
+
+    @classmethod
+    @abstractmethod
+    def of_training_data(
+        cls, estimator: BaseEstimator, X: Any, y: Given, sample_weight: Given, offset: Given
+    ) -> tuple[Engine, NDArray[Any]]:
+        """The engine over checked rows to fit, and the sorted classes; records the features on the estimator."""
+
+    @classmethod
+    @abstractmethod
+    def of_new_data(cls, estimator: Any, X: Any, offset: Given) -> Engine:
+        """The engine over checked rows with the features of a fitted estimator; labels and weights are not read."""
 
     @abstractmethod
     def blocks(self) -> Iterator[Block]:
@@ -40,6 +57,7 @@ class Engine(ABC):
 
 
 def combine_weights(weight: Array | None, codes: NDArray[np.intp], class_factor: Array | None) -> Array | None:
+    """The weights of rows times the factors of their classes; None stands for 1 in either."""
     if class_factor is None:
         return weight
     return class_factor[codes] if weight is None else weight * class_factor[codes]
@@ -48,7 +66,7 @@ def combine_weights(weight: Array | None, codes: NDArray[np.intp], class_factor:
 def add_up(statistics: Iterator[S]) -> S:
     total = next(statistics, None)
     if total is None:
-        raise ValueError("there are no rows to add up: the data are empty, or their source could be read only once.")
+        raise ValueError("there are no rows: the data are empty, or their source can be read only once.")
     for statistic in statistics:
         total = total + statistic
     return total

@@ -12,15 +12,19 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from threadpoolctl import ThreadpoolController
 
-from properly.engines.base import Engine, S, add_up, combine_weights
+from properly.engines.base import Engine, Given, S, add_up, combine_weights
+from properly.inputs.frames import checked_features
+from properly.inputs.labels import checked_labels
+from properly.inputs.weights import checked_offset, checked_weight
 from properly.kernels import Block
 from properly.numeric.probabilities import Array
 
 BLOCK_BYTES = 2**21  # small enough for the cache, large enough for threads not to wait for each other
-_CHUNK = 4  # blocks added up together, whatever the number of threads, so that sums do not depend on it
-_THIN, _SAMPLE_ROWS = 6, 4096  # a sample is every sixth row, if that leaves enough of them
+_CHUNK = 4  # blocks that are added up together, so that sums do not depend on the number of threads
+_THIN, _SAMPLE_ROWS = 6, 4096  # a sample is every sixth row, if that leaves at least so many
 
 
 class MemoryEngine(Engine):
@@ -42,16 +46,40 @@ class MemoryEngine(Engine):
             row_bytes = 12 * max(1, X.nnz // max(1, n_rows))
         self.block_rows = int(np.clip(BLOCK_BYTES // row_bytes, 64, 2**16))
 
-    def block(self, start: int) -> Block:
-        rows = slice(start, start + self.block_rows)
-        X = self.X[rows]
+    @classmethod
+    def of_training_data(
+        cls, estimator: BaseEstimator, X: Any, y: Given, sample_weight: Given, offset: Given
+    ) -> tuple[Engine, NDArray[Any]]:
+        if y is None:
+            raise ValueError(
+                f"{type(estimator).__name__} requires y to be passed, but the target y is None "
+                "(only a properly.engines.Stream brings its own labels)."
+            )
+        X = checked_features(estimator, X, reset=True)
+        classes, codes = checked_labels(y, X.shape[0])
+        weight = checked_weight(sample_weight, X.shape[0])
+        offset = checked_offset(offset, X.shape[0], len(classes))
+        return cls(X, codes.astype(np.intp), weight, offset), classes
+
+    @classmethod
+    def of_new_data(cls, estimator: Any, X: Any, offset: Given) -> Engine:
+        X = checked_features(estimator, X, reset=False)
+        offset = checked_offset(offset, X.shape[0], len(estimator.classes_))
+        return cls(X, np.broadcast_to(np.intp(0), X.shape[0]), offset=offset)
+
+    def rows(self, which: Any) -> Block:
+        """Some of the rows, by a slice or by their numbers."""
         return Block(
-            X if X.dtype == np.float64 else X.astype(np.float64),
-            self.y[rows],
-            None if self.weight is None else self.weight[rows],
-            None if self.offset is None else self.offset[rows],
-            None if self.fold is None else self.fold[rows],
+            self.X[which],
+            self.y[which],
+            None if self.weight is None else self.weight[which],
+            None if self.offset is None else self.offset[which],
+            None if self.fold is None else self.fold[which],
         )
+
+    def block(self, start: int) -> Block:
+        block = self.rows(slice(start, start + self.block_rows))
+        return block if block.X.dtype == np.float64 else block._replace(X=block.X.astype(np.float64))
 
     def blocks(self) -> Iterator[Block]:
         return (self.block(start) for start in self._starts())
@@ -83,17 +111,11 @@ class MemoryEngine(Engine):
     def thinned(self) -> Engine | None:
         if self.X.shape[0] < _THIN * max(_SAMPLE_ROWS, 50 * self.X.shape[1]):
             return None
-        every = slice(None, None, _THIN)
-        return MemoryEngine(
-            self.X[every],
-            self.y[every],
-            None if self.weight is None else self.weight[every],
-            None if self.offset is None else self.offset[every],
-        )
+        return MemoryEngine(*self.rows(slice(None, None, _THIN)))
 
 
 def number_of_threads() -> int:
-    """As many as BLAS would use: one setting (OMP_NUM_THREADS, threadpoolctl, joblib's workers) governs both."""
+    """As many as BLAS would use, so that one setting (OMP_NUM_THREADS, threadpoolctl, joblib) governs both."""
     return max((library["num_threads"] for library in _blas().info()), default=1)
 
 
@@ -103,7 +125,7 @@ def _blas() -> ThreadpoolController:
 
 
 class _OneBlasThread:
-    """Holds BLAS to one thread while anyone needs it: the first one in sets the limit, the last one out lifts it."""
+    """Limits BLAS to one thread while anything runs inside: the first to enter sets the limit, the last lifts it."""
 
     def __init__(self) -> None:
         self.lock, self.users = Lock(), 0

@@ -1,4 +1,4 @@
-"""Rows that arrive block by block and are never held together: iterables, Parquet and Arrow files."""
+"""Rows that are read block by block and never held in memory together: iterables, Parquet and Arrow files."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils.validation import column_or_1d
+from sklearn.base import BaseEstimator
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_array, column_or_1d
 
-from properly.engines.base import Engine, combine_weights
+from properly.engines.base import Engine, Given, combine_weights
 from properly.engines.memory import MemoryEngine
+from properly.inputs.frames import check_names
 from properly.inputs.labels import encode
 from properly.inputs.optional import require
 from properly.inputs.options import choose
@@ -71,13 +74,13 @@ class Stream:
             self._open = source
         elif isinstance(source, Iterator):
             raise ValueError(
-                "source is an iterator and could be read only once, but a fit reads the data several times; "
+                "source is an iterator, which can be read only once, but a fit reads the data several times; "
                 "give a list of blocks or a callable that returns a new iterator."
             )
         elif isinstance(source, Iterable):
             self._open = lambda: source
         else:
-            raise ValueError(f"source must be blocks, a callable or paths, got {type(source).__name__}.")
+            raise ValueError(f"source must be blocks, a callable or paths, got a {type(source).__name__}.")
 
     def raw_blocks(self) -> Iterator[tuple[Any, NDArray[Any] | None, Array | None, Array | None]]:
         """(X, labels, weight, offset) of every block that has rows, checked."""
@@ -88,7 +91,7 @@ class Stream:
             if n_features is None:
                 n_features = X.shape[1]
             if X.shape[1] != n_features:
-                raise ValueError(f"block {index} has {X.shape[1]} features, the blocks before it {n_features}.")
+                raise ValueError(f"block {index} has {X.shape[1]} features, the blocks before it have {n_features}.")
             if X.shape[0]:
                 yield X, y, weight, offset
 
@@ -187,17 +190,80 @@ class _Files:
 
 
 class StreamEngine(Engine):
-    """A stream with its labels turned into class codes and its blocks cut to the size of the cache."""
+    """A stream with its labels turned into class codes and its blocks cut to the size of the cache.
 
-    def __init__(self, stream: Stream, classes: NDArray[Any], class_factor: Array | None = None) -> None:
-        self.stream, self.classes, self.class_factor = stream, classes, class_factor
+    Without `classes` its labels are not read; `fitted` is the estimator whose features it must have.
+    """
+
+    def __init__(
+        self, stream: Stream, classes: NDArray[Any] | None, class_factor: Array | None = None, fitted: Any = None
+    ) -> None:
+        self.stream, self.classes, self.class_factor, self.fitted = stream, classes, class_factor, fitted
+
+    @classmethod
+    def of_training_data(
+        cls, estimator: BaseEstimator, X: Stream, y: Given, sample_weight: Given, offset: Given
+    ) -> tuple[Engine, NDArray[Any]]:
+        if y is not None or sample_weight is not None or offset is not None:
+            raise ValueError("y, sample_weight and offset must come inside the blocks when X is a Stream.")
+        classes: NDArray[Any] | None = None
+        n_features, offset_shapes = 0, set()
+        for features, labels, _, block_offset in X.raw_blocks():
+            if labels is None:
+                raise ValueError("the stream has no labels; blocks must be (X, y, ...), files need target=.")
+            check_array(labels, ensure_2d=False, dtype=None, input_name="y")
+            check_classification_targets(labels)
+            classes = np.unique(labels) if classes is None else np.union1d(classes, labels)
+            n_features = features.shape[1]
+            if block_offset is not None:
+                offset_shapes.add(block_offset.shape[1:])
+        if classes is None:
+            raise ValueError("the stream has no rows.")
+        for shape in offset_shapes:
+            _check_offset(shape, len(classes))
+        estimator.n_features_in_ = n_features
+        if X.feature_names is not None:
+            check_names(estimator, X.feature_names, reset=True)
+        elif hasattr(estimator, "feature_names_in_"):
+            del estimator.feature_names_in_
+        return cls(X, classes), classes
+
+    @classmethod
+    def of_new_data(cls, estimator: Any, X: Stream, offset: Given) -> Engine:
+        if offset is not None:
+            raise ValueError("offset must come inside the blocks when X is a Stream.")
+        return cls(X, None, fitted=estimator)
 
     def blocks(self) -> Iterator[Block]:
         for X, y, weight, offset in self.stream.raw_blocks():
-            codes = np.zeros(X.shape[0], dtype=np.intp) if y is None else encode(y, self.classes)
+            if self.fitted is not None:
+                self._check_new(X, offset)
+            codes = np.zeros(X.shape[0], dtype=np.intp)
+            if y is not None and self.classes is not None:
+                codes = encode(y, self.classes)
             weight = combine_weights(weight, codes, self.class_factor)
             yield from MemoryEngine(X, codes, weight, offset).blocks()
+
+    def _check_new(self, X: Any, offset: Array | None) -> None:
+        if X.shape[1] != self.fitted.n_features_in_:
+            raise ValueError(
+                f"X has {X.shape[1]} features, but the model was fitted with {self.fitted.n_features_in_}."
+            )
+        if self.stream.feature_names is not None:
+            check_names(self.fitted, self.stream.feature_names, reset=False)
+        if offset is not None:
+            _check_offset(offset.shape[1:], len(self.fitted.classes_))
 
     def reweighted(self, class_factor: Array) -> Engine:
         factor = class_factor if self.class_factor is None else self.class_factor * class_factor
         return StreamEngine(self.stream, self.classes, factor)
+
+
+def _check_offset(shape: tuple[int, ...], n_classes: int) -> None:
+    """`shape` is that of an offset without its rows."""
+    if shape != (() if n_classes <= 2 else (n_classes,)):
+        need = "one offset a row, of shape (n,)" if n_classes <= 2 else f"{n_classes} a row, of shape (n, {n_classes})"
+        got = ", ".join(["(n", *map(str, shape)])
+        raise ValueError(
+            f"offsets in the stream have shape {got}{'' if shape else ','}); {n_classes} classes need {need}."
+        )

@@ -107,3 +107,12 @@ def _given(classes: ArrayLike, found: NDArray[Any], n_classes: int) -> NDArray[A
     if unknown:
         raise ValueError(f"y holds the label {unknown[0]!r}, which is not among classes {known.tolist()}.")
     return known
+
+
+def require_two_classes(classes: NDArray[Any]) -> None:
+    """Refuse more than two classes."""
+    if len(classes) > 2:
+        raise ValueError(
+            f"Only binary classification is supported: y holds {len(classes)} classes; fit one versus rest with "
+            "sklearn.multiclass.OneVsRestClassifier, or use ProperLinearClassifier."
+        )

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import ArrayLike
+from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from properly.numeric.limits import SMALLEST_NORMAL
 from properly.numeric.probabilities import Array, as_float
 
 
@@ -49,4 +52,25 @@ def read_weight(sample_weight: ArrayLike | None, n_rows: int) -> Array | None:
         raise ValueError("sample_weight is zero for every row; at least one must be positive.")
     if weight is not None and weight.max() > np.finfo(np.float64).max / n_rows:
         raise ValueError("sample_weight adds up to more than float64 can hold; divide all weights by their largest.")
+    return weight
+
+
+def checked_class_weights(weight: Array, classes: NDArray[Any]) -> Array:
+    """The summed weights of the classes: of two or more, none of them 0, with a finite sum."""
+    if len(classes) < 2:
+        raise ValueError(f"y holds one class only, {classes.tolist()[0]!r}; at least 2 classes are needed.")
+    with np.errstate(over="ignore"):
+        total = weight.sum()
+    if not np.isfinite(total):
+        raise ValueError("sample_weight must have a finite sum; divide the weights by a large number.")
+    if not total > 0.0:
+        raise ValueError("sample_weight is zero for every row; at least one must be positive.")
+    for label, own in zip(classes.tolist(), weight.tolist(), strict=True):
+        if own == 0.0:
+            raise ValueError(f"every row of class {label!r} has weight 0; drop these rows or weight them.")
+        if own / total < SMALLEST_NORMAL:
+            raise ValueError(
+                f"the rows of class {label!r} have a total weight of {own:.3g}, too little beside the {total:.3g} of "
+                "all rows; make the weights less unequal."
+            )
     return weight

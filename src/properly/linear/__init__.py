@@ -1,9 +1,8 @@
 """Linear models."""
 
 from properly.linear.classifier import ProperLinearClassifier
-from properly.linear.gev import GEVCanonicalRegression
+from properly.linear.gev import GEVCanonicalRegression, GEVLogRegression
 from properly.linear.gev_cv import GEVCanonicalRegressionCV
-from properly.linear.gev_log import GEVLogRegression
 from properly.linear.inference import Inference, inference
 from properly.linear.rare_events import RareEventLogisticRegression
 from properly.linear.tailored import TailoredLinearClassifierCV

@@ -4,117 +4,84 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Self
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from properly.engines.base import Engine
-from properly.engines.select import training_engine
-from properly.linear.fitting import Data, Penalty, check_limits, fit_linear, warn_about, weight_by_class
-from properly.linear.prediction import LinearPredictor
+from properly.engines import Engine
+from properly.linear.estimator import LinearEstimator
+from properly.linear.fitting import Data, Fit, Penalty
 from properly.links import Link, Logit
 from properly.losses import Composite, LogLoss, Loss, SoftmaxComposite, SquaredLoss, get_loss
+from properly.losses.softmax import AnyComposite
 from properly.numeric.probabilities import Array, as_float
 
 _SQUARED_LOGIT = Composite(SquaredLoss(), Logit())  # the softmax generalises both links of the squared loss
 
 
-class LinearClassifier(LinearPredictor):
-    """The fit that all linear classifiers share; a subclass says which composite is fitted."""
+@dataclass(eq=False, repr=False, kw_only=True)
+class LinearClassifier(LinearEstimator):
+    """A linear classifier for one composite and penalty; a subclass says which composite."""
 
-    C: float
-    l1_ratio: float
-    fit_intercept: bool
-    class_weight: Mapping[Any, float] | Literal["balanced"] | None
-    tol: float
-    max_iter: int
-    warm_start: bool
+    C: float = 1.0
+    l1_ratio: float = 0.0
+    class_weight: Mapping[Any, float] | Literal["balanced"] | None = None
+    warm_start: bool = False
 
     @abstractmethod
     def _composite(self) -> Composite:
-        """The loss read through the link, for two classes or one against the rest."""
+        """The loss and the link, for two classes or one against the rest."""
 
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        offset: ArrayLike | None = None,
-    ) -> Self:
-        """Fit the model.
+    def _check_options(self) -> None:
+        Penalty.of(self.C, self.l1_ratio)
+        self._composite()
 
-        Parameters
-        ----------
-        X : array, data frame, scipy.sparse array or matrix of shape (n_samples, n_features), or Stream
-        y : array of shape (n_samples,)
-        sample_weight : array of shape (n_samples,), optional
-            Weight 2 means the row twice, weight 0 not at all.
-        offset : array of shape (n_samples,), optional
-            Added to the score with a coefficient of 1; of shape (n_samples, n_classes) for more than two classes.
-        """
+    def _fits(self, engine: Engine, classes: NDArray[Any], class_weight: Array) -> tuple[Sequence[Fit], Link | None]:
         penalty, composite = Penalty.of(self.C, self.l1_ratio), self._composite()
-        check_limits(self.tol, self.max_iter, self.fit_intercept)
-        engine, classes = training_engine(self, X, y, sample_weight, offset)
-        data = self._described(engine, classes)
-        previous = self._previous(classes)
+        if self.class_weight is not None:
+            factor = self._class_factor(class_weight, classes)
+            engine, class_weight = engine.reweighted(factor), class_weight * factor
+        data, previous = self._described(engine, class_weight), self._previous(classes)
         fits = [
-            fit_linear(
+            self._fit_one(
                 data,
                 part,
                 penalty,
                 positive=positive,
-                fit_intercept=self.fit_intercept,
                 start=None if previous is None else (previous[0][rows], previous[1][rows]),
                 further_starts=self._further_starts(data, penalty, positive) if previous is None else (),
-                tol=self.tol,
-                max_iter=self.max_iter,
             )
             for part, positive, rows in _parts(composite, len(classes))
         ]
-        self.classes_ = classes
-        self.coef_ = np.concatenate([fit.coef for fit in fits])
-        self.intercept_ = np.concatenate([fit.intercept for fit in fits])
-        self.link_ = composite.link
-        if _by_softmax(composite, len(classes)):
-            self.link_ = None
-            self.intercept_ -= self.intercept_.mean()  # only differences between classes matter
-            if not any(penalty):
-                self.coef_ -= self.coef_.mean(axis=0)
-        self.solutions_ = [fit.solution for fit in fits]
-        self.n_iter_ = np.array([solution.n_iter for solution in self.solutions_])
-        for fit in fits:
-            warn_about(fit, self.tol, self.max_iter)
-        return self
+        if not _by_softmax(composite, len(classes)):
+            return fits, composite.link
+        (fit,) = fits  # only differences between classes matter
+        coef = fit.coef if any(penalty) else fit.coef - fit.coef.mean(axis=0)
+        return [fit._replace(coef=coef, intercept=fit.intercept - fit.intercept.mean())], None
 
     def _further_starts(self, data: Data, penalty: Penalty, positive: int) -> Sequence[tuple[Array, Array]]:
-        """Where else to begin (coefficients and intercepts), for a loss that may have several optima."""
+        """Further starts (coefficients and intercepts), for a loss that may have several optima."""
         return ()
 
     def _previous(self, classes: NDArray[Any]) -> tuple[Array, Array] | None:
-        """The coefficients to start from, if there are any that fit."""
+        """The coefficients to start from, if the last fit had the same classes and number of features."""
         if not self.warm_start or not hasattr(self, "coef_"):
             return None
         if not np.array_equal(self.classes_, classes) or self.coef_.shape[1] != self.n_features_in_:
             return None
         return self.coef_, self.intercept_
 
-    def _described(self, engine: Engine, classes: NDArray[Any]) -> Data:
-        """The data with class weights applied."""
-        share = weight_by_class(engine, classes)
-        if self.class_weight is None:
-            return Data.describe(engine, share, self.fit_intercept)
-        factor = self._class_factor(share, classes)
-        return Data.describe(engine.reweighted(factor), share * factor, self.fit_intercept)
-
-    def _class_factor(self, share: Array, classes: NDArray[Any]) -> Array:
+    def _class_factor(self, total: Array, classes: NDArray[Any]) -> Array:
+        """The factor on the weights of every class, whose weights add up to `total`."""
         if isinstance(self.class_weight, str) and self.class_weight == "balanced":
-            return share.sum() / (len(share) * share)
+            return total.sum() / (len(total) * total)
         if not isinstance(self.class_weight, Mapping):
             raise ValueError(f'class_weight must be a dict, "balanced" or None, got {self.class_weight!r}.')
         unknown = [label for label in self.class_weight if label not in classes]
         if unknown:
-            raise ValueError(f"class_weight names {unknown[0]!r}, which is no class of y: {classes.tolist()}.")
+            raise ValueError(f"class_weight names {unknown[0]!r}, which is not among the classes {classes.tolist()}.")
         factor = as_float([self.class_weight.get(label, 1.0) for label in classes.tolist()], "class_weight")
         if not (np.isfinite(factor).all() and (factor > 0.0).all()):
             raise ValueError(f"class_weight must be positive and finite, got {self.class_weight!r}.")
@@ -126,8 +93,8 @@ def _by_softmax(composite: Composite, n_classes: int) -> bool:
     return n_classes > 2 and composite in (Composite(LogLoss()), Composite(SquaredLoss()), _SQUARED_LOGIT)
 
 
-def _parts(composite: Composite, n_classes: int) -> list[tuple[Composite | SoftmaxComposite, int, slice]]:
-    """What is fitted: (composite, the class it calls 1, the rows of coef_)."""
+def _parts(composite: Composite, n_classes: int) -> list[tuple[AnyComposite, int, slice]]:
+    """What is fitted: (composite, the class that counts as 1, the rows of coef_)."""
     if _by_softmax(composite, n_classes):
         return [(SoftmaxComposite(composite.loss), 0, slice(None))]
     if n_classes == 2:
@@ -135,6 +102,7 @@ def _parts(composite: Composite, n_classes: int) -> list[tuple[Composite | Softm
     return [(composite, k, slice(k, k + 1)) for k in range(n_classes)]
 
 
+@dataclass(eq=False, repr=False)
 class ProperLinearClassifier(LinearClassifier):
     """Class probabilities from a linear score, for any proper loss and link.
 
@@ -146,7 +114,7 @@ class ProperLinearClassifier(LinearClassifier):
     loss : {"log", "squared", "boosting", "gev"} or Loss, default "log"
         What is minimised; see `properly.losses`.
     link : {"logit", "probit", "cloglog", "loglog", "cauchit", "gev"} or Link or None, default None
-        How score and probability are connected; None means the canonical link of the loss, which makes the
+        The map between score and probability; None means the canonical link of the loss, which makes the
         problem convex.
     C : float, default 1.0
         Inverse strength of the penalty, as in scikit-learn; ``np.inf`` means none.
@@ -154,12 +122,12 @@ class ProperLinearClassifier(LinearClassifier):
         0 is ridge, 1 is the lasso, between them the elastic net.
     fit_intercept : bool, default True
     class_weight : dict, "balanced" or None, default None
-        Factors on the weights of the classes. They change the class proportions that the probabilities are
-        for, so correct the prior afterwards.
+        Factors on the weights of the classes. The probabilities then refer to the weighted class proportions: correct
+        them afterwards (`properly.prevalence`).
     tol : float, default 1e-8
-        The fit stops when the Newton decrement √(gᵀH⁻¹g) is at most tol · √L, L the loss of the best constant forecast:
-        what is left to gain is then about tol²/2 of that loss, whatever the scale of features, weights or loss.
-        (If rounding allows no further step before, a hundred times this is accepted.) The default gives
+        The fit stops when the Newton decrement √(gᵀH⁻¹g) is at most tol · √L, L the loss of the best constant forecast.
+        The loss can then fall by about tol²/2 of L at most, whatever the scale of features, weights or loss.
+        (If rounding prevents any further step before that, a hundred times this is accepted.) The default gives
         coefficients that are right to five decimals and usually far more.
     max_iter : int, default 100
     warm_start : bool, default False
@@ -178,8 +146,8 @@ class ProperLinearClassifier(LinearClassifier):
     Notes
     -----
     Three and more classes: log and squared loss with their usual links go through the softmax (for squared loss
-    ½ Σ_k (p_k - y_k)², which for two classes would be twice the binary loss); all others are fitted one versus rest
-    and the probabilities divided by their sum (all equal if every one of them is 0).
+    ½ Σ_k (p_k - y_k)², which for two classes would be twice the binary loss); all others are fitted one versus rest,
+    and the probabilities are divided by their sum (they are all equal if every one of them is 0).
 
     `X` may also be a `properly.engines.Stream`, read block by block with memory bounded by one block; labels,
     weights and offsets then come with the blocks.
@@ -194,32 +162,12 @@ class ProperLinearClassifier(LinearClassifier):
     (2000, 2)
     """
 
-    def __init__(
-        self,
-        loss: str | Loss = "log",
-        link: str | Link | None = None,
-        *,
-        C: float = 1.0,
-        l1_ratio: float = 0.0,
-        fit_intercept: bool = True,
-        class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
-        tol: float = 1e-8,
-        max_iter: int = 100,
-        warm_start: bool = False,
-    ) -> None:
-        self.loss = loss
-        self.link = link
-        self.C = C
-        self.l1_ratio = l1_ratio
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
+    loss: str | Loss = "log"
+    link: str | Link | None = None
 
     def _composite(self) -> Composite:
         loss = get_loss(self.loss)
-        link = Logit() if self.link is None and not loss.smooth else self.link  # which has no canonical one
-        composite = Composite(loss, link)
+        # A loss without a canonical link is refused below.
+        composite = Composite(loss, Logit() if self.link is None and not loss.smooth else self.link)
         composite.require_smooth()
         return composite

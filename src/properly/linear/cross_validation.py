@@ -1,4 +1,4 @@
-"""What cross-validated linear models share: the splits of the rows, and the path of fits along the penalties."""
+"""What cross-validated linear models share: the splits of the rows, and the fits along a path of penalties."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from properly.numeric.probabilities import Array, as_float
 from properly.solvers.folds import FoldedProblem
 
 # How far from its optimum a fit to a split may stop, in standard errors: to find the best C, and then for this C. The
-# second makes sums of losses that are compared between links right to about 0.01, unless single rows lie far out.
+# second makes the summed losses that are compared between links right to about 0.01, unless there are outliers.
 _ROUGH, _FINE = 0.1, 1e-3
 
 
 def with_splits(cv: Any, engine: Engine) -> MemoryEngine:
-    """The same rows with a column per split: 1 where a row trains, -1 where it judges, 0 for neither.
+    """The same rows with a column per split: 1 for a training row, -1 for a held-out row, 0 for neither.
 
     `cv` is what scikit-learn takes: a number of (stratified) folds, None for five, a splitter, or pairs of row indices;
     a validation set is a single pair. A number of folds is lowered to the number of rows in the rarest class.
     """
     if not isinstance(engine, MemoryEngine):
-        raise ValueError("cross-validation needs all rows in memory, got a Stream; choose on a sample of its rows.")
+        raise ValueError("cross-validation needs all rows in memory, got a Stream; fit a sample of its rows instead.")
     y, weight = engine.y, engine.weight
     rarest = int(np.bincount(y if weight is None else y[weight > 0.0]).min())
     if rarest < 2:
         raise ValueError(
-            "cross-validation needs at least two rows of every class, got one; choose the parameters by hand, with a "
-            "model without CV in its name."
+            "cross-validation needs at least two rows of every class, but one class has a single row; set the "
+            "parameters yourself, with the model that has no CV in its name."
         )
     counted = np.arange(len(y))
     cv = 5 if cv is None else cv
@@ -42,17 +42,17 @@ def with_splits(cv: Any, engine: Engine) -> MemoryEngine:
         cv = min(int(cv), rarest)
         counted = counted if weight is None else np.flatnonzero(weight)
     columns = []
-    for number, (train, judge) in enumerate(check_cv(cv, y[counted], classifier=True).split(counted, y[counted])):
-        _check_rows(np.concatenate([train, judge]), len(counted), number)
+    for number, (train, held_out) in enumerate(check_cv(cv, y[counted], classifier=True).split(counted, y[counted])):
+        _check_rows(np.concatenate([train, held_out]), len(counted), number)
         column = np.zeros(len(y), dtype=np.int8)
-        column[counted[judge]] = -1
+        column[counted[held_out]] = -1
         column[counted[train]] = 1
         if weight is not None:
             column[weight == 0.0] = 0
         if len(np.unique(y[column > 0])) < 2 or not np.any(column < 0):
             raise ValueError(
-                f"split {number} of cv must train on both classes and judge by at least one other row; use fewer, or "
-                "stratified, splits."
+                f"split {number} of cv must have training rows of both classes and at least one held-out row; use "
+                "fewer or stratified splits."
             )
         columns.append(column)
     if not columns:
@@ -65,19 +65,19 @@ def _check_rows(rows: NDArray[np.intp], n_rows: int, number: int) -> None:
         raise ValueError(f"split {number} of cv must hold row numbers from 0 to {n_rows - 1}.")
     if np.bincount(rows).max(initial=0) > 1:
         raise ValueError(
-            f"split {number} of cv names row {int(np.bincount(rows).argmax())} twice; a row may train or judge once, "
-            "sample_weight counts it more often."
+            f"split {number} of cv holds row {int(np.bincount(rows).argmax())} twice; a row may be used once, either "
+            "for training or held out. Use sample_weight to count a row more than once."
         )
 
 
 def penalties(Cs: int | ArrayLike) -> Array:
-    """The values of C to try, in ascending order: as many from 1e-4 to 1e4 as a whole number says, or those given."""
+    """The values of C to try, in ascending order: a whole number of them from 1e-4 to 1e4, or those given."""
     if isinstance(Cs, Integral) and not isinstance(Cs, bool):
         if Cs < 1:
-            raise ValueError(f"Cs must be positive, got {Cs}: the number of values of C, or the values themselves.")
+            raise ValueError(f"Cs must be a positive number of values of C, or the values themselves, got {Cs}.")
         return np.logspace(-4.0, 4.0, int(Cs)) if Cs > 1 else np.ones(1)
     if Cs is None or np.ndim(Cs) != 1 or not np.size(Cs):
-        raise ValueError(f"Cs must be a whole number or a sequence of values of C, at least one, got {Cs!r}.")
+        raise ValueError(f"Cs must be a whole number or a sequence of at least one value of C, got {Cs!r}.")
     values = np.unique(as_float(Cs, "Cs"))
     for C in values:
         Penalty.of(float(C))
@@ -87,23 +87,20 @@ def penalties(Cs: int | ArrayLike) -> Array:
 class Path(NamedTuple):
     """The fits of one composite to every split, for every C.
 
-    `coef` has shape (Cs, splits, width); `loss` (Cs,) is the mean loss of the rows that judge, `judged` their weight.
+    `coef` has shape (Cs, splits, width); `loss` (Cs,) is the mean loss of held-out rows, `held_out` their weight.
     """
 
+    data: Data
     coef: Array
     loss: Array
-    judged: float
-    center: Array | None
-    fit_intercept: bool
+    held_out: float
 
     @classmethod
-    def fitted(
-        cls, data: Data, composite: Composite, Cs: Array, score: Loss, fit_intercept: bool, max_iter: int
-    ) -> Self:
+    def fitted(cls, data: Data, composite: Composite, Cs: Array, score: Loss, max_iter: int) -> Self:
         engine = cast(MemoryEngine, data.engine)
         fold, weight = cast("NDArray[np.int8]", engine.fold), engine.weight
         weights = np.ones((len(fold), 1)) if weight is None else weight[:, None]
-        problem, start = problem_of(data, composite, Penalty(0.0, 0.0), 1, fit_intercept)
+        problem, start = problem_of(data, composite, Penalty(0.0, 0.0))
         standard_error = float(np.sqrt(unit_of(composite.loss, data)))
         folded = FoldedProblem(
             problem,
@@ -116,23 +113,19 @@ class Path(NamedTuple):
         points = list(folded.path(np.repeat(start, fold.shape[1], axis=0), ridges))
         best = int(np.argmin([point.held_out.sum() for point in points]))
         points[best] = folded.polish(points[best], ridges[best], _FINE * standard_error)
-        judged = float(np.sum(weights * (fold < 0)))
-        loss = np.array([point.held_out.sum() for point in points]) / judged
-        return cls(np.array([point.coef for point in points]), loss, judged, data.center, fit_intercept)
+        held_out = float(np.sum(weights * (fold < 0)))
+        loss = np.array([point.held_out.sum() for point in points]) / held_out
+        return cls(data, np.array([point.coef for point in points]), loss, held_out)
 
     def start(self, which: int) -> tuple[Array, Array]:
-        """Coefficients and intercept to begin the fit to all rows with: the means of those of the splits."""
-        mean = self.coef[which].mean(axis=0, keepdims=True)
-        if not self.fit_intercept:
-            return mean, np.zeros(1)
-        w, intercept = mean[:, :-1], mean[:, -1]
-        return w, intercept if self.center is None else intercept - w @ self.center
+        """Coefficients and intercept from which to start the fit to all rows: the means of those of the splits."""
+        return self.data.separated(self.coef[which].mean(axis=0, keepdims=True))
 
 
 def unit_of(loss: Loss, data: Data) -> float:
-    """ω(p) p (1 - p) at the class proportions: what one degree of freedom gains by chance, in the unit of the loss.
+    """ω(p) p (1 - p) at the class proportions: 1 for log loss.
 
-    It is 1 for log loss. Differences of summed losses are on the scale of log-likelihoods when divided by it.
+    Differences of summed losses are on the scale of log-likelihoods when divided by it.
     """
     q, p = data.class_weight / data.weight
     return float(loss.weight(p, q)) * p * q

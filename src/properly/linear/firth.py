@@ -1,8 +1,8 @@
 """Logistic regression with the bias of maximum likelihood removed: Firth's penalty and King and Zeng's correction.
 
 The first-order bias of the maximum-likelihood coefficients is -I⁻¹ Σ hᵢ (½ - pᵢ) xᵢ with I the information and hᵢ
-the leverage of row i. Firth (1993) adds Σ hᵢ (½ - pᵢ) xᵢ to the score, which maximises the likelihood times √|I| and
-is finite for separated data, too; King and Zeng (2001) subtract the bias afterwards, which is one such step.
+the leverage of row i. Firth (1993) adds Σ hᵢ (½ - pᵢ) xᵢ to the score, which maximises the likelihood times √|I|; the
+maximum is finite also for separated data. King and Zeng (2001) subtract the bias afterwards, which is one such step.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from properly.kernels import Block, LinearModel, Statistic
 from properly.linear.fitting import Data
 from properly.links import Logit
 from properly.losses import Composite, LogLoss
+from properly.numeric.limits import SMALLEST_NORMAL
 from properly.numeric.probabilities import Array
 from properly.solvers import Solution, Status
 
@@ -32,8 +33,7 @@ class _Score(Statistic):
 
 
 def _score(block: Block, model: LinearModel, coef: Array, inverse: Array) -> _Score:
-    X, y = model.design(block), model.target(block)
-    v = model.scores(block, X, coef)
+    X, y, v = model.read(block, coef)
     p, q = Logit()._pair(v)
     weight = np.ones(len(v)) if block.weight is None else block.weight
     design = np.asarray(X.todense()) if hasattr(X, "todense") else X
@@ -51,13 +51,12 @@ def _score(block: Block, model: LinearModel, coef: Array, inverse: Array) -> _Sc
 class BiasReduction:
     """The penalised likelihood ln L + ½ ln|I| - ½ ridge ‖w‖², its gradient, and the step that removes the bias."""
 
-    def __init__(self, data: Data, fit_intercept: bool, ridge: float, null_loss: float) -> None:
-        engine, n_features = data.engine, len(data.squares)
-        self.engine, self.null_loss, self.passes = engine, null_loss, 0
+    def __init__(self, data: Data, ridge: float, null_loss: float) -> None:
+        self.engine, self.null_loss, self.passes = data.engine, null_loss, 0
         self.model = LinearModel(Composite(LogLoss()), center=data.center)
-        self.ridge = ridge * np.append(np.ones(n_features), [0.0] * int(fit_intercept))
-        start = np.zeros((1, n_features + int(fit_intercept)))
-        self.basis = _row_space(engine.reduce(kernels.hessian, self.model, start, False, None).hessian)
+        self.ridge = ridge * np.append(np.ones(len(data.squares)), [0.0] * int(data.fit_intercept))
+        start = np.zeros((1, len(self.ridge)))
+        self.basis = _row_space(self.engine.reduce(kernels.hessian, self.model, start, False, None).hessian)
 
     def evaluate(self, coef: Array) -> tuple[float, Array, Array, Array]:
         """Objective, gradient, a root R of the inverse curvature (RRᵀ), and the step that removes the bias."""
@@ -78,11 +77,11 @@ class BiasReduction:
     def _root_of_inverse(self, matrix: Array) -> tuple[Array, float]:
         """R with RRᵀ the inverse on the row space, and the log-determinant there."""
         values, vectors = linalg.eigh(self.basis.T @ matrix @ self.basis, check_finite=False)
-        values = np.maximum(values, np.finfo(np.float64).tiny)
+        values = np.maximum(values, SMALLEST_NORMAL)
         return self.basis @ (vectors / np.sqrt(values)), float(np.sum(np.log(values)))
 
     def maximise(self, coef: Array, tol: float, max_iter: int) -> Solution:
-        """BFGS in coordinates in which the curvature at the start is 1, begun anew until the decrement is small."""
+        """BFGS in coordinates in which the curvature at the start is 1, restarted until the decrement is small."""
         history: list[float] = []
         iterations, scale = 0, np.sqrt(self.null_loss)
         while True:
@@ -106,7 +105,7 @@ class BiasReduction:
 
 
 def _row_space(information: Array) -> Array:
-    """A basis of the coefficients that the data tell anything about: all of them unless columns are collinear."""
+    """A basis of the coefficients that the data determine: all of them unless columns are collinear."""
     scale = 1.0 / np.sqrt(np.where(np.diag(information) > 0.0, np.diag(information), 1.0))
     values, vectors = linalg.eigh(information * scale * scale[:, None], check_finite=False)
     return np.asarray(scale[:, None] * vectors[:, values > 1e-12 * len(values) * values[-1]])

@@ -15,12 +15,12 @@ from sklearn.exceptions import ConvergenceWarning
 from properly import kernels
 from properly.engines.base import Engine
 from properly.inputs.options import checked_count
+from properly.inputs.weights import checked_class_weights
 from properly.kernels import LinearModel
 from properly.linear.starts import at_class_proportions, convex_start, fitted_to_sample, where_finite
-from properly.losses.composite import Composite
-from properly.losses.softmax import SoftmaxComposite
+from properly.losses.softmax import AnyComposite
 from properly.numeric.probabilities import Array
-from properly.solvers import Problem, Solution, Status, minimise
+from properly.solvers import Problem, Solution, Status, minimise, shrinks_linearly
 
 _FAR_FROM_ZERO = 100.0  # columns are centred if the mean of one is this many standard deviations away from 0
 
@@ -30,12 +30,13 @@ class Data(NamedTuple):
 
     engine: Engine
     class_weight: Array
+    fit_intercept: bool
     center: Array | None
     squares: Array  # weighted sums of squares of the features, about the centre if there is one
 
     @classmethod
-    def describe(cls, engine: Engine, class_weight: Array, may_center: bool) -> Self:
-        """One pass over the features, or two; sums that are not finite betray features that are not."""
+    def describe(cls, engine: Engine, class_weight: Array, fit_intercept: bool) -> Self:
+        """One pass over the features, or two; their sums are finite only if the features are."""
         with np.errstate(over="ignore", invalid="ignore"):
             moments = engine.reduce(kernels.moments, None)
         if not np.isfinite(moments.squares).all():
@@ -46,21 +47,35 @@ class Data(NamedTuple):
         weight = float(class_weight.sum())
         mean = moments.total / weight
         spread = np.sqrt(np.maximum(moments.squares / weight - mean**2, 0.0))
-        if not may_center or moments.sparse_rows or not np.any(np.abs(mean) > _FAR_FROM_ZERO * spread):
-            return cls(engine, class_weight, None, moments.squares)
+        if not fit_intercept or moments.sparse_rows or not np.any(np.abs(mean) > _FAR_FROM_ZERO * spread):
+            return cls(engine, class_weight, fit_intercept, None, moments.squares)
         squares = engine.reduce(kernels.moments, mean).squares
         constant = squares <= weight * (1e-14 * mean) ** 2
         # The mean of a constant column is rounded; its first value makes the column exactly 0.
         center = np.where(constant, _first_row(engine), mean) if constant.any() else mean
-        return cls(engine, class_weight, center, np.where(constant, 0.0, squares))
+        return cls(engine, class_weight, fit_intercept, center, np.where(constant, 0.0, squares))
 
     @property
     def weight(self) -> float:
         return float(self.class_weight.sum())
 
+    def joined(self, coef: Array, intercept: Array) -> Array:
+        """Coefficients as the solver takes them: of centred features, with the intercept, if any, in a last column."""
+        if not self.fit_intercept:
+            return coef
+        return np.column_stack([coef, intercept if self.center is None else intercept + coef @ self.center])
+
+    def separated(self, coef: Array) -> tuple[Array, Array]:
+        """Coefficients and intercepts of the features as they are, from those of the solver."""
+        k = len(self.squares)
+        w = coef[:, :k].copy()
+        if not self.fit_intercept:
+            return w, np.zeros(len(w))
+        return w, coef[:, k].copy() if self.center is None else coef[:, k] - w @ self.center
+
 
 def _first_row(engine: Engine) -> Array:
-    """The features of the first row that counts."""
+    """The features of the first row with a positive weight."""
     for block in engine.blocks():
         rows = np.arange(len(block.y)) if block.weight is None else np.flatnonzero(block.weight)
         if len(rows):
@@ -72,35 +87,6 @@ def weight_by_class(engine: Engine, classes: NDArray[Any]) -> Array:
     """The summed weight of every class, checked."""
     with np.errstate(over="ignore"):
         return checked_class_weights(engine.reduce(kernels.classes, len(classes)).weight, classes)
-
-
-def checked_class_weights(weight: Array, classes: NDArray[Any]) -> Array:
-    """The summed weights of classes, of which there must be two or more, none empty, with a finite sum of all."""
-    if len(classes) < 2:
-        raise ValueError(f"y holds one class only, {classes.tolist()[0]!r}; at least 2 classes are needed.")
-    with np.errstate(over="ignore"):
-        total = weight.sum()
-    if not np.isfinite(total):
-        raise ValueError("sample_weight must have a finite sum; divide the weights by a large number.")
-    if not total > 0.0:
-        raise ValueError("sample_weight is zero for every row; at least one must be positive.")
-    for label, own in zip(classes.tolist(), weight.tolist(), strict=True):
-        if own == 0.0:
-            raise ValueError(f"every row of class {label!r} has weight 0; drop these rows or weight them.")
-        if own / total < np.finfo(np.float64).tiny:
-            raise ValueError(
-                f"the rows of class {label!r} have a weight of {own:.3g} in all, too little to count beside "
-                f"{total:.3g}; make the weights less unequal."
-            )
-    return weight
-
-
-def require_two_classes(classes: NDArray[Any]) -> None:
-    if len(classes) > 2:
-        raise ValueError(
-            f"Only binary classification is supported: y holds {len(classes)} classes; fit one versus rest with "
-            "sklearn.multiclass.OneVsRestClassifier, or use ProperLinearClassifier."
-        )
 
 
 class Penalty(NamedTuple):
@@ -116,7 +102,7 @@ class Penalty(NamedTuple):
         if not (isinstance(l1_ratio, Real) and 0.0 <= l1_ratio <= 1.0):
             raise ValueError(f"l1_ratio must lie in [0, 1], got {l1_ratio!r}.")
         if C < 1e-300:
-            raise ValueError(f"C must be at least 1e-300 for its inverse to be a number, got {C!r}.")
+            raise ValueError(f"C must be at least 1e-300, so that 1/C is a float64 number, got {C!r}.")
         strength = 0.0 if np.isinf(C) else 1.0 / float(C)
         return cls((1.0 - float(l1_ratio)) * strength, float(l1_ratio) * strength)
 
@@ -133,16 +119,15 @@ class Fit(NamedTuple):
     coef: Array  # (scores, features)
     intercept: Array  # (scores,)
     solution: Solution
-    runaway: bool  # without penalty and grown without limit: the classes are separable
+    runaway: bool  # there is no penalty and the coefficients grew without limit: the classes are separable
 
 
 def fit_linear(
     data: Data,
-    composite: Composite | SoftmaxComposite,
+    composite: AnyComposite,
     penalty: Penalty,
     *,
     positive: int = 1,
-    fit_intercept: bool = True,
     start: tuple[Array, Array] | None = None,
     further_starts: Sequence[tuple[Array, Array]] = (),
     tol: float,
@@ -150,52 +135,45 @@ def fit_linear(
 ) -> Fit:
     """Minimise Σ weight · loss + ½ ridge ‖w‖² + lasso ‖w‖₁ over coefficients and a free intercept.
 
-    It begins at `start` (coefficients and intercepts), else, if convex, at the fit to a sample, and if not, at the
-    fit of the convex loss that belongs to the link: a loss that is flat at the class proportions would never
-    leave them. `further_starts` are for losses that may have several optima: the best solution is kept.
+    The fit starts from `start` (coefficients and intercepts) if given, otherwise from the fit to a sample (convex
+    losses) or from the fit of the convex loss that belongs to the link (others: at the class proportions such a loss
+    may be flat). `further_starts` are for losses that may have several optima: the best solution is kept.
     """
-    problem, plain = problem_of(data, composite, penalty, positive, fit_intercept)
-    k, width = problem.n_features, plain.shape[1]
-    if start is None and not problem.convex:
-        coef = convex_start(problem, plain, len(data.class_weight), max_iter)
-    elif start is None:
+    problem, plain = problem_of(data, composite, penalty, positive)
+    if start is not None:
+        coef = data.joined(*start)
+    elif problem.convex:
         coef = fitted_to_sample(problem, plain, len(data.class_weight), tol, max_iter)
     else:
-        coef = _with_intercept(*start, data.center)[:, :width]
-    others = [_with_intercept(*other, data.center)[:, :width] for other in further_starts]
+        coef = convex_start(problem, plain, len(data.class_weight), max_iter)
+    others = [data.joined(*other) for other in further_starts]
     solution = _solve(problem, coef, plain, others, tol, max_iter)
-    w = solution.coef[:, :k].copy()
-    intercept = solution.coef[:, k].copy() if fit_intercept else np.zeros(len(w))
-    if data.center is not None:
-        intercept -= w @ data.center
-    return Fit(w, intercept, solution, not any(penalty) and _has_run_away(problem, solution))
+    return Fit(*data.separated(solution.coef), solution, not any(penalty) and _has_run_away(problem, solution))
 
 
-def problem_of(
-    data: Data, composite: Composite | SoftmaxComposite, penalty: Penalty, positive: int, fit_intercept: bool
-) -> tuple[Problem, Array]:
+def problem_of(data: Data, composite: AnyComposite, penalty: Penalty, positive: int = 1) -> tuple[Problem, Array]:
     """What the solver is to minimise, and the coefficients that forecast the class proportions."""
     model = LinearModel(composite, positive, data.center)
-    squares = np.append(data.squares, data.weight) if fit_intercept else data.squares
-    null_loss = data.weight * _null_loss(composite, data, positive)
+    squares = np.append(data.squares, data.weight) if data.fit_intercept else data.squares
+    null_loss = data.weight * composite._null_loss(data.class_weight / data.weight, positive)
     k = len(data.squares)
     problem = Problem(data.engine, model, penalty.ridge, penalty.lasso, data.weight, squares, k, null_loss)
     return problem, at_class_proportions(problem, data.class_weight)[:, : len(squares)]
 
 
 def warn_about(fit: Fit, tol: float, max_iter: int) -> None:
-    """A ConvergenceWarning with a remedy, unless the fit converged."""
+    """Give a ConvergenceWarning with a remedy, unless the fit converged."""
     status, size = fit.solution.status, fit.solution.size
     if fit.runaway:
         message = (
             "the classes look separable: without a penalty the coefficients grow without limit and the "
-            "probabilities tend to 0 and 1 (a loss tailored to a threshold may do this to overlapping classes, too); "
-            "use a finite C."
+            "probabilities tend to 0 and 1 (with a loss tailored to a threshold this can also happen when the classes "
+            "overlap); use a finite C."
         )
     elif not np.isfinite(size):
         message = (
-            "the fit ended where the loss or its gradient is infinite: with this link the loss has no finite optimum "
-            "that could be reached; use the canonical link (link=None), a smaller C, or scaled features."
+            "the fit ended where the loss or its gradient is infinite: with this link no finite optimum of the loss "
+            "was found; use the canonical link (link=None), a smaller C, or scaled features."
         )
     elif status is Status.OUT_OF_ITERATIONS:
         message = (
@@ -204,36 +182,25 @@ def warn_about(fit: Fit, tol: float, max_iter: int) -> None:
         )
     elif status is Status.ON_A_KINK:
         message = (
-            "the fit ended on a kink of the loss, where rows sit on the edge of the link's support and no gradient "
-            "vanishes: better points nearby were looked for and not found; use a link without kinks (xi > -1), or a "
+            "the fit ended on a kink of the loss, where some rows lie on the edge of the link's support and the "
+            "gradient does not vanish; no better point was found nearby. Use a link without kinks (xi > -1) or a "
             "smaller C."
         )
     elif status is Status.STALLED:
         message = (
-            f"the fit stopped where no step improves it any more, with a relative Newton decrement of {size:.1e}, "
-            f"above tol={tol:.1e}; scale the features, lower C, or raise tol if this is precise enough."
+            f"the fit stopped because no step lowers the objective any further, with a relative Newton decrement of "
+            f"{size:.1e}, above tol={tol:.1e}; scale the features, lower C, or raise tol if this is precise enough."
         )
     else:
         return
     warnings.warn(message, ConvergenceWarning, stacklevel=3)
 
 
-def _null_loss(composite: Composite | SoftmaxComposite, data: Data, positive: int) -> float:
-    """The loss per unit of weight of forecasting the class proportions: the unit of the loss."""
-    share = data.class_weight / data.weight
-    if isinstance(composite, SoftmaxComposite):
-        return float(-np.sum(share * np.log(share)) if composite.canonical else 0.5 * (1.0 - np.sum(share**2)))
-    p, q = share[positive], np.delete(share, positive).sum()
-    entropy = float(composite.loss.entropy(p, q))
-    if np.isfinite(entropy) and entropy > 0.0:
-        return entropy
-    return float(composite.loss.weight(p, q) * p * q)  # a loss without lower bound
-
-
 def _solve(problem: Problem, coef: Array, plain: Array, others: list[Array], tol: float, max_iter: int) -> Solution:
-    """The best solution found from `coef`; from the class proportions and the others, if need be or if there are any.
+    """The best solution found from `coef`, and from the class proportions and `others` if the first did not converge
+    or if there are others.
 
-    A problem that is not convex and has not converged gets a last try with the expected curvature.
+    A problem that is not convex and has not converged is tried once more with the expected curvature.
     """
     coef = where_finite(problem, coef, plain)
     solution = minimise(problem, coef, tol, max_iter)
@@ -250,7 +217,7 @@ def _solve(problem: Problem, coef: Array, plain: Array, others: list[Array], tol
 
 
 def _best(problem: Problem, solutions: list[Solution]) -> Solution:
-    """The solution with the lowest objective; among equals (if convex, all) one that converged, or nearly did."""
+    """The solution with the lowest objective; among equals (all, if convex) the one that is nearest to convergence."""
     smooth = np.array([problem.point(solution.coef).value for solution in solutions])
     lasso = [problem.lasso * np.abs(solution.coef[:, : problem.n_features]).sum() for solution in solutions]
     values = np.nan_to_num(smooth + lasso, nan=np.inf)
@@ -263,24 +230,19 @@ def _distance_from_convergence(solution: Solution) -> tuple[bool, float]:
 
 
 def _gradient_vanishes(problem: Problem, solution: Solution) -> bool:
-    """Whether the gradient is small by the scale of the features alone: curvatures at a kink are no measure."""
+    """Whether the gradient is small on the scale of the features: at a kink the curvature is no useful scale."""
     gradient = np.abs(problem.point(solution.coef).gradient) - problem.lasso
     return bool(np.all(gradient <= 1e-6 * np.sqrt(problem.squares * problem.null_loss)))
-
-
-def _with_intercept(coef: Array, intercept: Array, center: Array | None) -> Array:
-    return np.column_stack([coef, intercept if center is None else intercept + coef @ center])
 
 
 def _has_run_away(problem: Problem, solution: Solution) -> bool:
     """Whether an unpenalised fit shows separable classes.
 
-    Then every row is fitted (complete separation), or Newton's steps do not shrink faster than by a constant
-    factor, because there is no optimum to be reached (quasi-complete separation).
+    Then every row has a probability near 1 for its own class (complete separation), or the Newton steps shrink by a
+    constant factor only, because there is no finite optimum (quasi-complete separation).
     """
     if problem.engine.reduce(kernels.misfits, problem.model, solution.coef).weight == 0.0:
         return True
-    late = np.array(solution.history[-4:])
-    if problem.kinked and not problem.convex:  # where steps shrink slowly, optimum or not
+    if problem.kinked and not problem.convex:  # steps shrink slowly there, with or without an optimum
         return False
-    return len(solution.history) >= 10 and bool(np.all(late[1:] > 0.4 * late[:-1]))
+    return shrinks_linearly(solution.history)

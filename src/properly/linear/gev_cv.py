@@ -1,45 +1,40 @@
-"""GEV-canonical regression with shape and penalty found by cross-validation."""
+"""GEV-canonical regression with shape and penalty chosen by cross-validation."""
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.utils import Tags
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
 
-from properly.engines.select import training_engine
+from properly.engines import Engine
 from properly.linear.cross_validation import Path, penalties, unit_of, with_splits
-from properly.linear.fitting import (
-    Data,
-    Penalty,
-    check_limits,
-    fit_linear,
-    require_two_classes,
-    warn_about,
-    weight_by_class,
-)
-from properly.linear.prediction import LinearPredictor
-from properly.links import GEV
+from properly.linear.estimator import LinearEstimator
+from properly.linear.fitting import Data, Fit, Penalty
+from properly.links import GEV, Link
 from properly.losses import BetaLoss, Composite, GEVLoss, LogLoss, Loss, get_loss
 from properly.numeric.probabilities import Array, as_float
 
 _XIS = (-1.0, -0.75, -0.5, -0.25, 0.0, 0.25, 0.5, 0.75, 1.0)
 _SCORE = BetaLoss(0.5, 0.5)
-_LEAST_WEIGHT = 1e-3  # members of the average that count for less are left out
+_LEAST_WEIGHT = 1e-3  # members of the average with less are left out
 
 
-class GEVCanonicalRegressionCV(LinearPredictor):
-    """GEV-canonical regression that judges shapes ξ and penalties C on held-out rows, and averages what they forecast.
+@dataclass(eq=False, repr=False)
+class GEVCanonicalRegressionCV(LinearEstimator):
+    """GEV-canonical regression that scores shapes ξ and penalties C on held-out rows and averages their probabilities.
 
     With few rows of the rare class, the ξ that does best on held-out rows often forecasts worse than plain logistic
-    regression. So by default the forecasts of the best fit for every ξ, and of the logistic fit as a neutral candidate,
-    are averaged, each with a weight proportional to exp(-S/2u): S is its summed held-out loss, u the unit in which S is
-    a log-likelihood (ω(p) p (1 - p) at the class proportions), the 2 allows for losses that are the best of several C,
-    and beforehand the logistic fit counts as much as all others together. Where the data are clear, one fit has all the
-    weight; where they are not, the average varies less than any of its members. Weights of rows count as repetitions
-    in S, too: weights scaled to add up to 1 say that there are hardly any data. Two classes only.
+    regression. By default the probabilities of the best fit for every ξ, and of a logistic fit as a neutral candidate,
+    are therefore averaged, each with a weight proportional to exp(-S/2u): S is its summed held-out loss, u the unit in
+    which S is a log-likelihood (ω(p) p (1 - p) at the class proportions), and the 2 allows for S being the best of
+    several C. Half of the prior weight is that of the logistic fit. With clear data one fit has all the weight;
+    otherwise the average varies less than any of its members. Weights of rows count as repetitions in S, too: weights
+    scaled to add up to 1 mean that there are hardly any data. Two classes only.
 
     Every member minimises C · Σ_i weight_i · loss(y_i, x_i·w + b) + ½‖w‖², with the intercept b free.
 
@@ -49,8 +44,8 @@ class GEVCanonicalRegressionCV(LinearPredictor):
         The shapes to try; see `GEVCanonicalRegression`. ξ = -1 is Poisson regression: p = exp(v - 1), for small p the
         same as the logit.
     Cs : int or sequence of float, default 10
-        The inverse penalties to try: so many from 1e-4 to 1e4, or these. Each ξ gets its own.
-    cv : int, splitter, or iterable of (train, judge) row indices, default 5
+        The inverse penalties to try: a number of them from 1e-4 to 1e4, or the values. Each ξ gets its own.
+    cv : int, splitter, or iterable of (train, held-out) row indices, default 5
         As in scikit-learn: a number means stratified folds in the order of the rows, None is 5. One pair is a
         validation set. For groups, give ``list(splitter.split(X, y, groups))``.
     scoring : Loss, key of one ("log", "squared", ...) or None, default None
@@ -60,7 +55,7 @@ class GEVCanonicalRegressionCV(LinearPredictor):
         False takes the best ξ and C alone, as the 2014 paper does.
     fit_intercept, tol, max_iter :
         As in `ProperLinearClassifier`; for the final fits to all rows. Fits to the splits, which are only compared, may
-        stop a tenth of a standard error away from their optimum.
+        stop a tenth of a standard error from their optimum.
     verbose : bool, default False
         Print a line for every ξ done.
 
@@ -78,7 +73,7 @@ class GEVCanonicalRegressionCV(LinearPredictor):
         The penalty of each.
     cv_results_ : dict of arrays
         "xi" (nan for the logit), "C", and "loss", the mean held-out loss: a data frame with a row per candidate. Fits
-        to splits stop early, so that losses are rough (to a few in a thousand), but for the best C of every link.
+        to splits stop early, so the losses are rough (to a few in a thousand), except for the best C of every link.
     classes_, n_iter_, solutions_ :
         As in `ProperLinearClassifier`.
 
@@ -91,100 +86,67 @@ class GEVCanonicalRegressionCV(LinearPredictor):
     0.5
     """
 
-    def __init__(
-        self,
-        xis: ArrayLike = _XIS,
-        Cs: int | ArrayLike = 10,
-        *,
-        cv: Any = 5,
-        scoring: str | Loss | None = None,
-        average: bool = True,
-        fit_intercept: bool = True,
-        tol: float = 1e-8,
-        max_iter: int = 100,
-        verbose: bool = False,
-    ) -> None:
-        self.xis = xis
-        self.Cs = Cs
-        self.cv = cv
-        self.scoring = scoring
-        self.average = average
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.verbose = verbose
+    only_two_classes: ClassVar[bool] = True
 
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        offset: ArrayLike | None = None,
-    ) -> Self:
-        """Choose and fit; arguments as in `ProperLinearClassifier`, but all rows must be in memory."""
-        check_limits(self.tol, self.max_iter, self.fit_intercept)
-        Cs, xis, score = penalties(self.Cs), self._shapes(), self._score()
-        composites = [Composite(LogLoss()), *(Composite(GEVLoss(xi), GEV(xi)) for xi in xis)]
-        engine, classes = training_engine(self, X, y, sample_weight, offset)
-        share = weight_by_class(engine, classes)
-        require_two_classes(classes)
-        data = Data.describe(with_splits(self.cv, engine), share, self.fit_intercept)
+    xis: ArrayLike = _XIS
+    Cs: int | ArrayLike = 10
+    _: KW_ONLY
+    cv: Any = 5
+    scoring: str | Loss | None = None
+    average: bool = True
+    verbose: bool = False
+
+    def _check_options(self) -> None:
+        if not isinstance(self.average, bool | np.bool_):
+            raise ValueError(f"average must be True or False, got {self.average!r}.")
+        penalties(self.Cs)
+        self._composites()
+        self._score()
+
+    def _fits(self, engine: Engine, classes: NDArray[Any], class_weight: Array) -> tuple[Sequence[Fit], Link | None]:
+        Cs, composites, score = penalties(self.Cs), self._composites(), self._score()
+        data = self._described(with_splits(self.cv, engine), class_weight)
         paths = [self._path(data, composite, Cs, score) for composite in composites]
         chosen = [int(path.loss.argmin()) for path in paths]
         loss = np.array([path.loss.min() for path in paths])
         best = 1 + int(loss[1:].argmin())
-        weights = _weights(loss * min(paths[0].judged, data.weight) / unit_of(score, data))
+        weights = _weights(loss * min(paths[0].held_out, data.weight) / unit_of(score, data))
         if not self.average:
             weights = np.eye(len(paths))[best]
         members = np.flatnonzero(weights)
-        fits = [
-            fit_linear(
-                data,
-                composites[i],
-                Penalty.of(Cs[chosen[i]]),
-                fit_intercept=self.fit_intercept,
-                start=paths[i].start(chosen[i]),
-                tol=self.tol,
-                max_iter=self.max_iter,
-            )
-            for i in members
-        ]
-        self.classes_ = classes
-        self.xi_, self.C_ = xis[best - 1], float(Cs[chosen[best]])
+        xis = [getattr(composite.link, "xi", np.nan) for composite in composites]
+        self.xi_, self.C_ = xis[best], float(Cs[chosen[best]])
         self.cv_results_ = {
-            "xi": np.repeat([np.nan, *xis], len(Cs)),
+            "xi": np.repeat(xis, len(Cs)),
             "C": np.tile(Cs, len(paths)),
             "loss": np.concatenate([path.loss for path in paths]),
         }
         self.links_, self.weights_ = [composites[i].link for i in members], weights[members]
         self.Cs_ = Cs[[chosen[i] for i in members]]
-        self.link_ = self.links_[0] if len(members) == 1 else None
-        self.coef_ = np.concatenate([fit.coef for fit in fits])
-        self.intercept_ = np.concatenate([fit.intercept for fit in fits])
-        self.solutions_ = [fit.solution for fit in fits]
-        self.n_iter_ = np.array([solution.n_iter for solution in self.solutions_])
-        for fit in fits:
-            warn_about(fit, self.tol, self.max_iter)
-        return self
+        fits = [
+            self._fit_one(data, composites[i], Penalty.of(Cs[chosen[i]]), start=paths[i].start(chosen[i]))
+            for i in members
+        ]
+        return fits, self.links_[0] if len(members) == 1 else None
 
-    def _shapes(self) -> list[float]:
-        if not isinstance(self.average, bool | np.bool_):
-            raise ValueError(f"average must be True or False, got {self.average!r}.")
+    def _composites(self) -> list[Composite]:
+        """The logistic one, and one for every shape."""
         if self.xis is None or np.ndim(self.xis) != 1 or not np.size(self.xis):
             raise ValueError(f"xis must be a sequence of at least one number, got {self.xis!r}.")
-        return [float(xi) for xi in np.unique(as_float(self.xis, "xis"))]
+        xis = np.unique(as_float(self.xis, "xis")).tolist()
+        return [Composite(LogLoss()), *(Composite(GEVLoss(xi), GEV(xi)) for xi in xis)]
 
     def _score(self) -> Loss:
         score = get_loss(_SCORE if self.scoring is None else self.scoring, "scoring")
         if not (score.smooth and np.isfinite(score.loss0(0.0)) and np.isfinite(score.loss1(1.0))):
             raise ValueError(
-                f"scoring must be a smooth loss that is finite for forecasts which come true, got {score}; "
+                f"scoring must be a smooth loss that is finite for a certain forecast that is right, got {score}; "
                 'use None, "squared", "log" or another Beta loss.'
             )
         return score
 
     def _path(self, data: Data, composite: Composite, Cs: Array, score: Loss) -> Path:
-        path = Path.fitted(data, composite, Cs, score, self.fit_intercept, self.max_iter)
+        path = Path.fitted(data, composite, Cs, score, self.max_iter)
         if self.verbose:
             best = int(path.loss.argmin())
             print(f"{composite.link}: held-out loss {path.loss[best]:.6g} at C = {Cs[best]:.3g}", flush=True)
@@ -194,8 +156,16 @@ class GEVCanonicalRegressionCV(LinearPredictor):
         """Class probabilities: the weighted mean of those of the links in `links_`."""
         return np.column_stack(self._pair(X, offset)[::-1])
 
+    def predict_log_proba(self, X: Any, offset: ArrayLike | None = None) -> Array:
+        """The logarithms of the class probabilities, finite also where a probability is too small for float64."""
+        scores = self._scores(X, offset)
+        with np.errstate(all="ignore"):
+            logs = [link._logs(scores[:, i]) for i, link in enumerate(self.links_)]
+            log_p, log_q = logsumexp(logs, axis=0, b=self.weights_[:, None, None])
+            return np.column_stack([log_q, log_p]) - np.logaddexp(log_p, log_q)[:, None]
+
     def decision_function(self, X: Any, offset: ArrayLike | None = None) -> Array:
-        """The log-odds of the second class, ±745 where a probability is 0; the score less ψ(½) if there is one link."""
+        """The log-odds of the second class, limited to ±745; with a single link the score minus that of p = 1/2."""
         check_is_fitted(self)
         if self.link_ is not None:
             return super().decision_function(X, offset)
@@ -207,19 +177,17 @@ class GEVCanonicalRegressionCV(LinearPredictor):
         scores = self._scores(X, offset)
         pairs = [link.inverse_pair(scores[:, i]) for i, link in enumerate(self.links_)]
         p, q = np.tensordot(self.weights_, pairs, axes=1)
-        return p / (p + q), q / (p + q)  # the weights are rounded, and add up to 1 nearly
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
+        return p / (p + q), q / (p + q)  # the weights are rounded: their sum is not exactly 1
 
 
 def _weights(loss: Array) -> Array:
-    """Prior times exp(-loss/2), scaled to add up to 1, next to nothing made 0; the neutral fit comes first."""
+    """Prior times exp(-loss/2), scaled to add up to 1, with negligible weights set to 0; the logistic fit is first."""
     if not np.isfinite(loss.min()):
-        raise ValueError("scoring is infinite for every candidate; use a loss that is finite at p = 0, such as None.")
+        raise ValueError(
+            "the held-out loss is infinite for every candidate; use a scoring loss that is finite at p = 0 and p = 1, "
+            "such as the default (scoring=None)."
+        )
     weights = np.exp(0.5 * (loss.min() - loss))
-    weights[0] *= len(weights) - 1  # half of the prior is the neutral fit's
+    weights[0] *= len(weights) - 1  # the logistic fit has half of the prior
     weights[weights < _LEAST_WEIGHT * weights.sum()] = 0.0
     return weights / weights.sum()

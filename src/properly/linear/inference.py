@@ -1,4 +1,4 @@
-"""How sure a linear model is: covariances, standard errors and intervals for coefficients and probabilities."""
+"""Covariances, standard errors and confidence intervals for the coefficients and probabilities of linear models."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from properly import kernels
-from properly.engines.select import training_engine
+from properly.engines import training_engine
 from properly.inputs.optional import require
 from properly.inputs.options import choose
 from properly.kernels import Block, Hessian, LinearModel
@@ -28,14 +28,14 @@ from properly.numeric.probabilities import Array
 
 @dataclass(frozen=True)
 class Inference:
-    """What `inference` found out about a binary model; the intercept, if there is one, comes last.
+    """The result of `inference` for a binary model; the intercept, if there is one, comes last.
 
     Attributes
     ----------
     names : list of str
     coef : array of shape (n_coefficients,)
     centred_covariance : array of shape (n_coefficients, n_coefficients)
-        That of the coefficients if `center` were subtracted from the features: far from 0 only this one is precise.
+        The covariance of the coefficients of features minus `center`; for features far from 0 only this one is precise.
     center : array of shape (n_features,)
     """
 
@@ -64,7 +64,7 @@ class Inference:
         return np.column_stack([self.coef - half, self.coef + half])
 
     def probability_intervals(self, X: Any, level: float = 0.95, offset: ArrayLike | None = None) -> Array:
-        """Intervals for the probability of the second class, of shape (n_samples, 2): those of the score, linked."""
+        """Intervals for the probability of the second class, (n_samples, 2), from Wald intervals of the score."""
         link = cast(Link, self.model.link_)
         score = self.model.decision_function(X, offset) + link.link(0.5)
         design = np.asarray(X.todense()) if hasattr(X, "todense") else np.asarray(X, dtype=np.float64)
@@ -77,7 +77,7 @@ class Inference:
     def summary(self, level: float = 0.95) -> Any:
         """A pandas data frame: coefficient, standard error, z, two-sided p-value and interval."""
         pd = require("pandas", "frames")
-        with np.errstate(divide="ignore", invalid="ignore"):  # a column that is constant has no standard error
+        with np.errstate(divide="ignore", invalid="ignore"):  # the standard error of a constant column is 0
             z = self.coef / self.standard_errors
         low, high = self.confidence_intervals(level).T
         columns = {
@@ -102,14 +102,14 @@ def inference(
     """Covariance of the coefficients of a fitted binary model, from the data it was fitted to.
 
     With A the summed expected curvature (ridge included) and B the summed squares of the gradients it is A⁻¹BA⁻¹:
-    ``kind="model"`` takes the squares that the model expects, ``kind="sandwich"`` those that are observed, which is
-    right also where the model is wrong. For unpenalised log loss "model" is the inverse information. A weight
-    counts as that many rows. A ridge makes estimates biased: the covariance then is about their mean. L1 penalties are
-    refused, since the estimates are not nearly normal.
+    ``kind="model"`` takes the squares that the model expects, ``kind="sandwich"`` the observed ones, which is valid
+    also where the model is wrong. For unpenalised log loss "model" is the inverse information. A row of weight w counts
+    as w rows. With a ridge the estimates are biased, and the covariance describes their spread about their mean. L1
+    penalties are refused, since the estimates are not nearly normal.
 
     The model is a `ProperLinearClassifier`, `GEVCanonicalRegression`, `GEVLogRegression`, or a
     `RareEventLogisticRegression` with correction "firth" or "king-zeng-bias" (the covariance is then that of maximum
-    likelihood at the corrected coefficients, as is usual; a population rate is taken as known).
+    likelihood at the corrected coefficients, as is usual; a population rate is treated as known).
 
     Examples
     --------
@@ -125,18 +125,15 @@ def inference(
     refitted = clone(model)
     engine, classes = training_engine(refitted, X, y, sample_weight, offset)
     _check_same_data(model, refitted, classes)
-    share = weight_by_class(engine, classes)
+    class_weight = weight_by_class(engine, classes)
     shift = 0.0
     if isinstance(model, RareEventLogisticRegression):
-        shift = model.intercept_shift_  # the data are the sample's, not the population's
+        shift = model.intercept_shift_  # the rows are of the sample, not of the population
     elif model.class_weight is not None:
-        engine = engine.reweighted(model._class_factor(share, classes))
-    center = Data.describe(engine, share, model.fit_intercept).center
-    linear = LinearModel(composite, center=center)
-    coef = model.coef_
-    if model.fit_intercept:
-        intercept = model.intercept_ - shift
-        coef = np.column_stack([coef, intercept if center is None else intercept + coef @ center])
+        engine = engine.reweighted(model._class_factor(class_weight, classes))
+    data = Data.describe(engine, class_weight, model.fit_intercept)
+    linear = LinearModel(composite, center=data.center)
+    coef = data.joined(model.coef_, model.intercept_ - shift)
     curvature = engine.reduce(kernels.hessian, linear, coef, False, None).hessian
     k = model.coef_.shape[1]
     curvature[np.arange(k), np.arange(k)] += penalty.ridge
@@ -145,7 +142,8 @@ def inference(
     names = list(getattr(model, "feature_names_in_", [f"x{j}" for j in range(k)]))
     names += ["intercept"] * bool(model.fit_intercept)
     fitted = np.append(model.coef_[0], model.intercept_) if model.fit_intercept else model.coef_[0].copy()
-    return Inference(names, fitted, inverse @ squares @ inverse, np.zeros(k) if center is None else center, model)
+    center = np.zeros(k) if data.center is None else data.center
+    return Inference(names, fitted, inverse @ squares @ inverse, center, model)
 
 
 def _fitted_by(model: Any) -> tuple[Composite, Penalty]:
@@ -154,12 +152,12 @@ def _fitted_by(model: Any) -> tuple[Composite, Penalty]:
     if not (corrected or isinstance(model, LinearClassifier)):
         name = f"{type(model).__name__}" + (f" with {model.correction!r}" if hasattr(model, "correction") else "")
         raise ValueError(
-            f"inference is not for {name}, whose coefficients are not those of one fit to all rows; fit a "
+            f"inference does not support {name}, whose coefficients do not come from one fit to all rows; fit a "
             'ProperLinearClassifier, a GEV regression, or a RareEventLogisticRegression with "firth".'
         )
     check_is_fitted(model)
     if len(model.classes_) != 2:
-        raise ValueError(f"inference is for two classes, the model has {len(model.classes_)}.")
+        raise ValueError(f"inference supports two classes only, the model has {len(model.classes_)}.")
     if corrected:
         return Composite(LogLoss()), Penalty.of(model.C)
     penalty = Penalty.of(model.C, model.l1_ratio)
@@ -187,9 +185,8 @@ def _inverse(matrix: Array) -> Array:
 
 def _squared_gradients(block: Block, model: LinearModel, composite: Composite, coef: Array, observed: bool) -> Hessian:
     """Σ w g² (x, 1)(x, 1)ᵀ, with g² as observed or as expected when y has probability p."""
-    X, y = model.design(block), model.target(block)
     with np.errstate(all="ignore"):
-        v = model.scores(block, X, coef)
+        X, y, v = model.read(block, coef)
         if observed:
             rows = composite._gradient(y, v) ** 2
         else:

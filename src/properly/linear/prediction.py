@@ -12,9 +12,9 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from properly.engines.stream import Stream
-from properly.inputs.frames import check_names, checked_features
-from properly.inputs.weights import checked_offset
+from properly.classifier import chosen, log_probabilities
+from properly.engines import prediction_engine
+from properly.kernels import Block
 from properly.links import Link
 from properly.numeric.probabilities import Array
 
@@ -38,28 +38,17 @@ class LinearPredictor(ClassifierMixin, BaseEstimator):
     def _scores(self, X: Any, offset: ArrayLike | None) -> Array:
         """x·w + b + offset, of shape (n_samples, scores)."""
         check_is_fitted(self)
-        if isinstance(X, Stream):
-            if offset is not None:
-                raise ValueError("offset must come inside the blocks when X is a Stream.")
-            parts = [self._block_scores(x, block_offset) for x, _, _, block_offset in X.raw_blocks()]
-            if X.feature_names is not None:
-                check_names(self, X.feature_names, reset=False)
-            return np.concatenate(parts) if parts else np.empty((0, len(self.coef_)))
-        X = checked_features(self, X, reset=False)
-        return self._block_scores(X, checked_offset(offset, X.shape[0], len(self.classes_)))
+        parts = list(prediction_engine(self, X, offset).map(self._block_scores))
+        return np.concatenate(parts) if parts else np.empty((0, len(self.coef_)))
 
-    def _block_scores(self, X: Any, offset: Array | None) -> Array:
-        if offset is not None and offset.shape[1:] != (() if len(self.classes_) == 2 else (len(self.classes_),)):
-            raise ValueError(f"offset must have one column per class, got shape {offset.shape}.")
-        if X.shape[1] != self.coef_.shape[1]:
-            raise ValueError(f"X has {X.shape[1]} features, but the model was fitted with {self.coef_.shape[1]}.")
-        scores = np.asarray(X @ self.coef_.T, dtype=np.float64) + self.intercept_
-        if offset is None:
+    def _block_scores(self, block: Block) -> Array:
+        scores = np.asarray(block.X @ self.coef_.T, dtype=np.float64) + self.intercept_
+        if block.offset is None:
             return scores
-        return np.asarray(scores + (offset if offset.ndim == 2 else offset[:, None]))
+        return np.asarray(scores + (block.offset if block.offset.ndim == 2 else block.offset[:, None]))
 
     def decision_function(self, X: Any, offset: ArrayLike | None = None) -> Array:
-        """The score, measured from the score of p = 1/2, so that positive means the second class.
+        """The score minus the score of p = 1/2, so that a positive value means the second class.
 
         For the logit and every other symmetric link that is x·w + b itself. Of shape (n_samples,) for two classes,
         (n_samples, n_classes) otherwise.
@@ -86,20 +75,28 @@ class LinearPredictor(ClassifierMixin, BaseEstimator):
         return np.where(total > 0.0, p / np.where(total > 0.0, total, 1.0), 1.0 / len(self.classes_))
 
     def predict_log_proba(self, X: Any, offset: ArrayLike | None = None) -> Array:
-        """The logarithms of `predict_proba`."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X, offset))
+        """The logarithms of the class probabilities, finite also where a probability is too small for float64.
+
+        They are -∞ only where the model gives a class a probability of exactly 0 (a GEV link outside its support).
+        """
+        scores = self._scores(X, offset)
+        if self.link_ is None:
+            return log_probabilities(scores)
+        with np.errstate(all="ignore"):
+            log_p, log_q = self.link_._logs(scores)
+            if len(self.classes_) == 2:
+                return np.hstack([log_q, log_p])
+            ruled_out = (self.link_._pair(scores)[0] == 0.0).all(axis=1, keepdims=True)  # no class is preferred then
+            return log_probabilities(np.where(ruled_out, 0.0, log_p))
 
     def predict(self, X: Any, offset: ArrayLike | None = None) -> NDArray[Any]:
         """The most probable class."""
-        decision = self.decision_function(X, offset)
-        index = (decision > 0.0).astype(np.intp) if decision.ndim == 1 else decision.argmax(axis=1)
-        return np.asarray(self.classes_[index])
+        return chosen(self.decision_function(X, offset), self.classes_)
 
     def score(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, offset: ArrayLike | None = None
     ) -> float:
-        """The share of rows whose most probable class is theirs; for probabilities use a proper score instead."""
+        """The accuracy of `predict`; use a proper score to judge the probabilities."""
         return float(accuracy_score(y, self.predict(X, offset), sample_weight=sample_weight))
 
     def __sklearn_tags__(self) -> Tags:

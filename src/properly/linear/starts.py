@@ -1,4 +1,4 @@
-"""Where a fit begins: at the class proportions, at the fit to a sample, or at that of a convex loss."""
+"""Where a fit starts: at the class proportions, at the fit to a sample, or at the fit of a convex loss."""
 
 from __future__ import annotations
 
@@ -9,27 +9,26 @@ import numpy as np
 from properly import kernels
 from properly.links import Logit
 from properly.losses.base import Loss
-from properly.losses.beta import LogLoss
-from properly.losses.composite import Composite
-from properly.losses.softmax import SoftmaxComposite
 from properly.numeric.probabilities import Array
 from properly.solvers import Problem, Status, minimise
 from properly.solvers.newton import STEPS
 
 
 def at_class_proportions(problem: Problem, class_weight: Array) -> Array:
-    """Coefficients 0 and the intercept that gives the rows the class proportions, offsets included."""
-    composite, positive = problem.model.composite, problem.model.positive
-    share = class_weight / class_weight.sum()
-    features = np.zeros((len(share) if isinstance(composite, SoftmaxComposite) else 1, problem.n_features))
-    if isinstance(composite, SoftmaxComposite):
-        return np.column_stack([features, np.log(share) - np.log(share).mean()])
-    score = float(composite.link.link(share[positive], np.delete(share, positive).sum()))
-    offsets = problem.engine.reduce(kernels.offset_range, positive)
-    low, high = score - offsets.largest, score - offsets.smallest
+    """Coefficients 0 and the intercept at which the mean probabilities are the class proportions.
+
+    Offsets are taken into account where there is one score a row.
+    """
+    model = problem.model
+    scores = model.composite._scores_of(class_weight / class_weight.sum(), model.positive)
+    features = np.zeros((len(scores), problem.n_features))
+    if len(scores) > 1:
+        return np.column_stack([features, scores])
+    offsets = problem.engine.reduce(kernels.offset_range, model.positive)
+    low, high = float(scores[0]) - offsets.largest, float(scores[0]) - offsets.smallest
     unit = np.append(np.zeros(problem.n_features), 1.0)[None]
-    narrow = max(0.1, 1e-12 * max(abs(low), abs(high)))  # offsets may be so large that numbers lie far apart
-    while high - low > narrow and len(problem.squares) > problem.n_features:  # the slope changes its sign between them
+    narrow = max(0.1, 1e-12 * max(abs(low), abs(high)))  # at very large offsets float64 numbers lie far apart
+    while high - low > narrow and len(problem.squares) > problem.n_features:  # the slope changes sign in between
         grid = np.linspace(low, high, 33)
         with np.errstate(over="ignore", invalid="ignore"):  # offsets may be of any size
             _, slopes = problem.line(np.zeros_like(unit), unit, grid)
@@ -39,7 +38,7 @@ def at_class_proportions(problem: Problem, class_weight: Array) -> Array:
 
 
 def where_finite(problem: Problem, coef: Array, plain: Array) -> Array:
-    """The start, or the nearest point found between it and the class proportions at which the loss is finite."""
+    """The start, or the nearest point between it and the class proportions at which the loss is finite."""
     if problem.convex or np.isfinite(problem.point(coef).value):
         return coef
     values, _ = problem.line(plain, coef - plain, STEPS)
@@ -48,12 +47,9 @@ def where_finite(problem: Problem, coef: Array, plain: Array) -> Array:
 
 
 def convex_start(problem: Problem, coef: Array, n_classes: int, max_iter: int) -> Array:
-    """A rough fit of the convex loss with the same link, the softmax included; the penalty in its unit."""
+    """A rough fit of the convex loss with the same link, with the penalty converted to the unit of that loss."""
     model, tol = problem.model, 1e-3
-    if isinstance(model.composite, SoftmaxComposite):
-        convex: Composite | SoftmaxComposite = SoftmaxComposite(LogLoss())
-    else:
-        convex = Composite(model.composite.link.canonical_loss, model.composite.link)
+    convex = model.composite.convex_companion
     unit = _largest_weight(convex.loss) / _largest_weight(model.composite.loss)
     companion = replace(
         problem,
@@ -74,10 +70,10 @@ def _largest_weight(loss: Loss) -> float:
 
 
 def fitted_to_sample(problem: Problem, coef: Array, n_classes: int, tol: float, max_iter: int) -> Array:
-    """The solution on a sample of the rows, itself started from a smaller sample: most iterations are cheap ones.
+    """The solution on a sample of the rows, itself started from a smaller sample: most iterations are cheap then.
 
-    The penalty is scaled down with the data. A sample that is too small for its rarest class is not used, and being
-    more precise than the sample's own statistical error would be wasted.
+    The penalty is scaled down with the data. A sample with too few rows of the rarest class is not used, and the fit
+    stops at the statistical error of the sample.
     """
     sample = problem.engine.thinned()
     if sample is None:

@@ -1,8 +1,8 @@
-"""Links: the two-way street between a real score v and a probability p.
+"""Links: strictly increasing maps between a real score v and a probability p.
 
-Every link is a strictly increasing distribution function read backwards: ``link(p)`` gives v, ``inverse(v)`` gives p.
-All of them are accurate in both tails and never clip; a tail that float64 cannot hold as p is still there as q = 1 - p
-(``inverse_pair``) and in the logarithms that the losses work with.
+A link is the quantile function of a distribution: ``link(p)`` gives v, ``inverse(v)`` gives p. All links are accurate
+in both tails and never clip. Where p rounds to 1, q = 1 - p (``inverse_pair``) keeps its digits, and the losses work
+with the logarithms of both, which stay finite where p or q underflows.
 """
 
 from collections.abc import Callable

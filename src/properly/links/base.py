@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from properly.numeric.probabilities import Array, Probabilities, as_probabilities, as_scores, unwrap
 
-if TYPE_CHECKING:
-    from properly.losses import Loss
-
 
 class Link(ABC):
     """A strictly increasing map from probabilities to scores.
 
-    A subclass gives the private methods below: they take float64 arrays that were checked already, and run inside
+    A subclass defines the private methods below. They take float64 arrays that were checked already, and run inside
     ``np.errstate`` of the caller. With F the inverse link, p = F(v) and q = 1 - p, the *hazards* are
-    a = p'/p = d ln p/dv and b = p'/q = -d ln q/dv: with them, no loss needs the product of something that overflows
-    and something that underflows.
+    a = p'/p = d ln p/dv and b = p'/q = -d ln q/dv: with them, no loss has to multiply a number that overflows by one
+    that underflows.
     """
 
     def link(self, p: ArrayLike, q: ArrayLike | None = None) -> Array:
@@ -44,13 +41,6 @@ class Link(ABC):
             return unwrap(self._derivative(as_scores(v)))
 
     @property
-    def canonical_loss(self) -> Loss:
-        """The proper loss whose composite with this link is convex with gradient p - y."""
-        from properly.losses.canonical import canonical_loss
-
-        return canonical_loss(self)
-
-    @property
     def _kinked(self) -> bool:
         """Whether dp/dv may jump, at an end of the support: a curvature may then change from one step to the next."""
         return False
@@ -64,7 +54,7 @@ class Link(ABC):
 
     @abstractmethod
     def _logs(self, v: Array) -> tuple[Array, Array]:
-        """(ln p, ln q), finite long after p or q have underflowed."""
+        """(ln p, ln q), finite also where p or q underflows to 0."""
 
     @abstractmethod
     def _derivative(self, v: Array) -> Array:
@@ -75,7 +65,7 @@ class Link(ABC):
         """(p'/p, p'/q)."""
 
     def _log_hazards(self, v: Array) -> tuple[Array, Array]:
-        """The logarithms of the hazards; to be replaced where these underflow."""
+        """The logarithms of the hazards; a link whose hazards underflow overrides it."""
         a, b = self._hazards(v)
         return np.log(a), np.log(b)
 
@@ -90,22 +80,19 @@ class Link(ABC):
     def _probabilities(self, v: Array) -> Probabilities:
         return Probabilities(*self._pair(v), *self._logs(v))
 
-    # The same at a probability: for a link whose score is a poor coordinate near the end of its support.
+    def _coordinate(self, at: Probabilities) -> Any:
+        """What the hazards, their slopes and the antiderivatives take for given probabilities: the score.
 
-    def _hazards_at(self, at: Probabilities) -> tuple[Array, Array]:
-        return self._hazards(self._link(at))
+        A link whose score has too few digits near the end of its support takes the probabilities themselves.
+        """
+        return self._link(at)
 
     def _log_hazards_at(self, at: Probabilities) -> tuple[Array, Array]:
-        return self._log_hazards(self._link(at))
-
-    def _hazard_slopes_at(self, at: Probabilities) -> tuple[Array, Array]:
-        return self._hazard_slopes(self._link(at))
-
-    def _antiderivatives_at(self, at: Probabilities) -> tuple[Array, Array]:
-        return self._antiderivatives(self._link(at))
+        """The logarithms of the hazards at given probabilities."""
+        return self._log_hazards(self._coordinate(at))
 
     def _weight_at(self, at: Probabilities) -> Array:
         """1/p' = dv/dp, the weight function of the canonical loss."""
-        a, b = self._hazards_at(at)
+        a, b = self._hazards(self._coordinate(at))
         weight = np.where(at.p <= at.q, np.exp(-np.log(a) - at.log_p), np.exp(-np.log(b) - at.log_q))
         return np.where(np.isnan(weight), np.inf, weight)  # p' vanishes at both ends

@@ -13,7 +13,7 @@ from properly.links.base import Link
 from properly.numeric import special
 from properly.numeric.probabilities import Array, Probabilities
 
-_LOG_SMALLEST = -600.0  # below this t underflows before long, and leading terms are exact
+_LOG_SMALL = -600.0  # below this ln t the leading terms are exact; t itself underflows at -745
 
 
 class _ExtremeValue(Link):
@@ -28,9 +28,14 @@ class _ExtremeValue(Link):
         log_t, xi = _log_minus_log(at), self._shape
         return np.expm1(-xi * log_t) / xi if xi else -log_t
 
-    def _log_t(self, v: Array) -> Array:
-        """ln t: +inf where p is 0, -inf where p is 1."""
+    def _coordinate(self, at: Probabilities) -> Probabilities:
+        return at
+
+    def _log_t(self, v: Array | Probabilities) -> Array:
+        """ln t of scores or of probabilities: +inf where p is 0, -inf where p is 1."""
         xi = self._shape
+        if isinstance(v, Probabilities):
+            return _log_minus_log(v)
         if not xi:
             return -v
         scaled = xi * v
@@ -52,37 +57,14 @@ class _ExtremeValue(Link):
         log_t = self._log_t(v)
         return np.where(np.isinf(log_t), 0.0, _power_times_exponential(log_t, 1.0 + self._shape))
 
-    def _hazards(self, v: Array) -> tuple[Array, Array]:
-        return self._hazards_of(self._log_t(v))
-
-    def _log_hazards(self, v: Array) -> tuple[Array, Array]:
-        return self._log_hazards_of(self._log_t(v))
-
-    def _hazard_slopes(self, v: Array) -> tuple[Array, Array]:
-        return self._hazard_slopes_of(self._log_t(v))
-
-    def _antiderivatives(self, v: Array) -> tuple[Array, Array]:
-        return self._antiderivatives_of(self._log_t(v), v)
-
-    def _hazards_at(self, at: Probabilities) -> tuple[Array, Array]:
-        return self._hazards_of(_log_minus_log(at))
-
-    def _log_hazards_at(self, at: Probabilities) -> tuple[Array, Array]:
-        return self._log_hazards_of(_log_minus_log(at))
-
-    def _hazard_slopes_at(self, at: Probabilities) -> tuple[Array, Array]:
-        return self._hazard_slopes_of(_log_minus_log(at))
-
-    def _antiderivatives_at(self, at: Probabilities) -> tuple[Array, Array]:
-        return self._antiderivatives_of(_log_minus_log(at), self._link(at))
-
     def _weight_at(self, at: Probabilities) -> Array:
         power = 1.0 + self._shape
         log_weight = (-power * _log_minus_log(at) if power else 0.0) - at.log_p
         return np.where(np.isneginf(at.log_p), np.inf, np.exp(log_weight))
 
-    def _hazards_of(self, log_t: Array) -> tuple[Array, Array]:
-        xi, inner = self._shape, np.where(np.isinf(log_t), 0.0, log_t)
+    def _hazards(self, v: Array | Probabilities) -> tuple[Array, Array]:
+        xi, log_t = self._shape, self._log_t(v)
+        inner = np.where(np.isinf(log_t), 0.0, log_t)
         t = np.exp(inner)
         a = np.exp((1.0 + xi) * inner)
         far_b = _power_times_exponential(inner, 1.0 + xi) / -np.expm1(-t)
@@ -93,44 +75,48 @@ class _ExtremeValue(Link):
         a = np.where(below, last_a, np.where(above, 0.0, a))
         return a, np.where(above, last_b, np.where(below, 0.0, b))
 
-    def _log_hazards_of(self, log_t: Array) -> tuple[Array, Array]:
-        xi, t = self._shape, np.exp(log_t)
+    def _log_hazards(self, v: Array | Probabilities) -> tuple[Array, Array]:
+        xi, log_t = self._shape, self._log_t(v)
+        t = np.exp(log_t)
         near = (xi * log_t if xi else 0.0) - np.log(sc.exprel(np.minimum(t, 1.0)))
         far = (1.0 + xi) * log_t - t - np.log(-np.expm1(-t))
         return (1.0 + xi) * log_t, np.where(t < 1.0, near, far)
 
-    def _hazard_slopes_of(self, log_t: Array) -> tuple[Array, Array]:
-        xi, outside = self._shape, np.isinf(log_t)
+    def _hazard_slopes(self, v: Array | Probabilities) -> tuple[Array, Array]:
+        xi, log_t = self._shape, self._log_t(v)
+        outside = np.isinf(log_t)
         inner = np.where(outside, 0.0, log_t)
-        _, b = self._hazards_of(log_t)
+        _, b = self._hazards(v)
         slope_a = -(1.0 + xi) * np.exp((1.0 + 2.0 * xi) * inner)
         slope_b = np.where(b > 0.0, b * (np.exp(xi * inner) * (_excess(np.exp(inner)) - xi)), 0.0)
         return np.where(outside, 0.0, slope_a), np.where(outside, 0.0, slope_b)
 
-    def _antiderivatives_of(self, log_t: Array, v: Array) -> tuple[Array, Array]:
-        xi, t = self._shape, np.exp(log_t)
+    def _antiderivatives(self, v: Array | Probabilities) -> tuple[Array, Array]:
+        xi, log_t = self._shape, self._log_t(v)
+        v = self._link(v) if isinstance(v, Probabilities) else v
+        t = np.exp(log_t)
         at0, at1 = special.gev_loss0(xi, t), special.gev_loss1(xi, t)
         if xi >= 1.0:
-            at1 = np.where(log_t < _LOG_SMALLEST, self._far_loss1(log_t), at1)
+            at1 = np.where(log_t < _LOG_SMALL, self._far_loss1(log_t), at1)
             return at0, np.where(log_t > 6.0, at0 - v, at1)
         # at0 - at1 = v - constant everywhere: inside, where t overflows or underflows, and, as the tangent at the
         # edge of the support, outside it. That makes both parts convex on the whole line.
         constant = -special.gamma_minus_one_ratio(-xi)
         return (
-            np.where(log_t < _LOG_SMALLEST, at1 + v - constant, at0),
+            np.where(log_t < _LOG_SMALL, at1 + v - constant, at0),
             np.where(log_t > 6.0, at0 - v + constant, at1),
         )
 
     def _far_loss1(self, log_t: Array) -> Array:
         """The loss at y = 1 for ξ >= 1 where t underflows: there its derivative in t is t^-ξ to the last digit."""
-        power, beyond = 1.0 - self._shape, log_t - _LOG_SMALLEST
-        growth = np.exp(power * _LOG_SMALLEST) * np.expm1(power * beyond) / power if power else beyond
-        return special.gev_loss1(self._shape, np.exp(np.array(_LOG_SMALLEST))) + growth
+        power, beyond = 1.0 - self._shape, log_t - _LOG_SMALL
+        growth = np.exp(power * _LOG_SMALL) * np.expm1(power * beyond) / power if power else beyond
+        return special.gev_loss1(self._shape, np.exp(np.array(_LOG_SMALL))) + growth
 
 
 def _log_minus_log(at: Probabilities) -> Array:
     """ln(-ln p); -ln p is q to the last digit where it underflows."""
-    return np.where(at.log_p > -np.exp(_LOG_SMALLEST), at.log_q, np.log(-at.log_p))
+    return np.where(at.log_p > -np.exp(_LOG_SMALL), at.log_q, np.log(-at.log_p))
 
 
 def _excess(t: Array) -> Array:

@@ -8,9 +8,9 @@ import numpy as np
 from scipy import special as sc
 
 from properly.links.base import Link
+from properly.numeric.limits import LARGEST
 from properly.numeric.probabilities import Array, Probabilities, log_of_complement
 
-_LARGEST = np.finfo(np.float64).max
 _ROOT_TWO = np.sqrt(2.0)
 _ROOT_TWO_PI = np.sqrt(2.0 * np.pi)
 
@@ -83,7 +83,7 @@ class Probit(Link):
 
     def _hazards(self, v: Array) -> tuple[Array, Array]:
         mills = np.sqrt(2.0 / np.pi)
-        v = np.clip(v, -_LARGEST, _LARGEST) / _ROOT_TWO
+        v = np.clip(v, -LARGEST, LARGEST) / _ROOT_TWO
         return mills / sc.erfcx(-v), mills / sc.erfcx(v)
 
     def _log_hazards(self, v: Array) -> tuple[Array, Array]:
@@ -109,16 +109,16 @@ def _positive_tail(v: Array, hazard: Array) -> Array:
 
 
 def _normal_antiderivative(v: Array) -> Array:
-    """v Φ(v) + φ(v) = φ(v) (1 + v Φ/φ); the bracket is about 1/v² and keeps 12 digits until φ underflows."""
+    """v Φ(v) + φ(v) = φ(v) (1 + v Φ/φ); the bracket is about 1/v² and has 12 correct digits until φ underflows."""
     density = np.exp(-0.5 * v * v) / _ROOT_TWO_PI
     mills = np.sqrt(np.pi / 2.0) * sc.erfcx(-np.minimum(v, 0.0) / _ROOT_TWO)  # Φ(v)/φ(v) for v <= 0
-    left = density * (1.0 + np.clip(v, -_LARGEST, 0.0) * mills)
+    left = density * (1.0 + np.clip(v, -LARGEST, 0.0) * mills)
     return np.where(v <= 0.0, left, v * sc.ndtr(v) + density)
 
 
 @dataclass(frozen=True)
 class Cauchit(Link):
-    """p = 1/2 + arctan(v)/π: heavy tails, so that single surprising labels pull little.
+    """p = 1/2 + arctan(v)/π: heavy tails, so that single surprising labels have little influence.
 
     >>> Cauchit().link(0.75)
     np.float64(1.0)
@@ -140,12 +140,12 @@ class Cauchit(Link):
         return 1.0 / (np.pi * (1.0 + v * v))
 
     def _hazards(self, v: Array) -> tuple[Array, Array]:
-        v = np.clip(v, -_LARGEST, _LARGEST)
+        v = np.clip(v, -LARGEST, LARGEST)
         radius = np.hypot(1.0, v)
         return 1.0 / (radius * (radius * np.arctan2(1.0, -v))), 1.0 / (radius * (radius * np.arctan2(1.0, v)))
 
     def _hazard_slopes(self, v: Array) -> tuple[Array, Array]:
-        v = np.clip(v, -_LARGEST, _LARGEST)
+        v = np.clip(v, -LARGEST, LARGEST)
         radius = np.hypot(1.0, v)
         a, b = self._hazards(v)
         log_slope = -2.0 * (v / radius) / radius  # p''/p'
@@ -159,7 +159,7 @@ class Cauchit(Link):
 
     def _antiderivatives(self, v: Array) -> tuple[Array, Array]:
         # ∫ p dv diverges logarithmically at -∞: the loss has no lower bound, and is set to 0 at v = 0.
-        infinite, inner = np.isinf(v), np.clip(v, -_LARGEST, _LARGEST)
+        infinite, inner = np.isinf(v), np.clip(v, -LARGEST, LARGEST)
         log_radius = np.log(np.hypot(1.0, inner))
         p, q = self._pair(inner)
         at0, at1 = inner * p - log_radius / np.pi, -inner * q - log_radius / np.pi

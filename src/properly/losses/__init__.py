@@ -4,11 +4,10 @@ from properly.losses.base import Loss
 from properly.losses.beta import BetaLoss, BoostingLoss, LogLoss, SquaredLoss
 from properly.losses.canonical import CanonicalLink
 from properly.losses.composite import Composite
-from properly.losses.cost import CostWeightedLoss
 from properly.losses.from_link import CanonicalLoss, GEVLoss
-from properly.losses.from_weight import LossFromWeight
-from properly.losses.keys import LOSSES, get_loss
+from properly.losses.from_weight import CostWeightedLoss, LossFromWeight
 from properly.losses.softmax import SoftmaxComposite
+from properly.losses.table import LOSSES, canonical_loss, get_loss
 
 __all__ = [
     "LOSSES",
@@ -24,5 +23,6 @@ __all__ = [
     "LossFromWeight",
     "SoftmaxComposite",
     "SquaredLoss",
+    "canonical_loss",
     "get_loss",
 ]

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from properly.numeric.probabilities import Array, Probabilities, as_probabilities, unwrap
-
-if TYPE_CHECKING:
-    from properly.links import Link
+from properly.links import Link
+from properly.losses.canonical import CanonicalLink
+from properly.numeric.probabilities import Array, Probabilities, as_probabilities, product, unwrap
 
 
 class Loss(ABC):
@@ -22,8 +21,8 @@ class Loss(ABC):
     ω says which probabilities matter: the loss is the average of cost-weighted errors at all thresholds c, weighted
     by ω(c). Wherever a method takes `p` it also takes `q = 1 - p`, worth giving when p is close to 1.
 
-    A subclass gives `_weight` and `_losses`; `_gradients` and `_curvatures` have generic forms here, to be replaced
-    where the generic product of ω and dp/dv would overflow in the tails.
+    A subclass defines `_weight` and `_losses`. It overrides `_gradients` and `_curvatures` where the generic product of
+    ω and dp/dv would overflow in the tails, and `canonical_link` where that is a link known by name.
     """
 
     smooth: ClassVar[bool] = True
@@ -59,10 +58,8 @@ class Loss(ABC):
 
     @property
     def canonical_link(self) -> Link:
-        """The link ψ with ψ' = ω, which makes the composite convex with gradient p - y."""
-        from properly.losses.canonical import canonical_link
-
-        return canonical_link(self)
+        """The link ψ with ψ' = ω, which makes the composite convex with gradient p - y; ψ(1/2) = 0 but for GEV."""
+        return CanonicalLink(self)
 
     @abstractmethod
     def _weight(self, at: Probabilities) -> Array: ...
@@ -70,6 +67,10 @@ class Loss(ABC):
     @abstractmethod
     def _losses(self, at: Probabilities) -> tuple[Array, Array]:
         """(L₀, L₁)."""
+
+    def _canonical_log_odds(self, v: Array) -> Array | None:
+        """The log-odds of p at the score v of the canonical link, ±∞ outside its range; None without a formula."""
+        return None
 
     def _gradients(self, link: Link, v: Array) -> tuple[Array, Array]:
         """The derivatives in v of (L₀, L₁) at p = F(v): (p ω p', -q ω p')."""
@@ -90,20 +91,10 @@ def central_difference(function: Callable[[Array], tuple[Array, Array]], v: Arra
     return (right[0] - left[0]) / (2.0 * step), (right[1] - left[1]) / (2.0 * step)
 
 
-def product(x: Array, y: Array) -> Array:
-    """x y, with 0 · ∞ = 0: the zero is an exact limit, the infinity only an overflow."""
-    return np.where((x == 0.0) | (y == 0.0), 0.0, x * y)
-
-
-def without_nan(x: Array) -> Array:
-    """Outside the support of a link p does not move: what comes out as ∞ - ∞ or 0/0 there is 0."""
-    return np.where(np.isnan(x), 0.0, x)
-
-
 def mix(y: Array, at0: Array, at1: Array, not_y: Array | None = None) -> Array:
     """(1 - y) at0 + y at1, with 0 · ∞ = 0. Boolean y selects, anything else in [0, 1] averages.
 
-    Where one loss falls to -∞ the other grows to +∞ faster, so that ∞ - ∞ = ∞.
+    Where one loss falls to -∞, the other grows to +∞ faster, so that ∞ - ∞ = ∞ here.
     """
     if y.dtype == np.bool_:
         return np.where(y, at1, at0)

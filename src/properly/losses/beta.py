@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from properly.inputs.options import check_finite
-from properly.losses.base import Loss, product, without_nan
+from properly.links import Link, Logit
+from properly.losses.base import Loss
 from properly.losses.beta_pair import beta_pair
 from properly.numeric import special
-from properly.numeric.probabilities import Array, Probabilities
+from properly.numeric.probabilities import Array, Probabilities, product, without_nan
 
-if TYPE_CHECKING:
-    from properly.links import Link
-
-_LARGEST = 1e8  # parameters beyond make the loss a step for all that float64 can tell
+_LARGEST_SHAPE = 1e8  # beyond it the loss is a step function to float64 precision
 _TINY = 1e-300
-_NOT_SMALL = 0.1  # smaller parameters make the losses at 0 and 1 so large that the others drown in their rounding
+_NOT_SMALL = 0.1  # below it the losses at 0 and 1 are so large that their rounding swamps those between
 
 
 class _BetaFamily(Loss):
@@ -33,6 +30,10 @@ class _BetaFamily(Loss):
     @abstractmethod
     def _shape(self) -> tuple[float, float, float]:
         """(α, β, ln scale)."""
+
+    @property
+    def canonical_link(self) -> Link:
+        return super().canonical_link if any(self._shape) else Logit()
 
     def _weight(self, at: Probabilities) -> Array:
         alpha, beta, log_scale = self._shape
@@ -122,13 +123,15 @@ class BetaLoss(_BetaFamily):
             check_finite(value, name)
             if value <= -1.0:
                 raise ValueError(f"{name} must be above -1 (the loss is infinite otherwise), got {value}.")
-            if value > _LARGEST:
-                raise ValueError(f"{name} must be at most {_LARGEST:g}, got {value}; use CostWeightedLoss instead.")
+            if value > _LARGEST_SHAPE:
+                raise ValueError(
+                    f"{name} must be at most {_LARGEST_SHAPE:g}, got {value}; use CostWeightedLoss instead."
+                )
         check_finite(self.log_scale, "log_scale")
 
     @classmethod
     def tailored(cls, at: float, concentration: float) -> BetaLoss:
-        """The loss that cares about probabilities near `at`: α/(α+β) = at, α+β = concentration.
+        """The loss that concentrates on probabilities near `at`: α/(α+β) = at, α+β = concentration.
 
         It is scaled so that ω(at) = 1/(at (1-at)) as for log loss, so a penalty keeps its meaning as the
         concentration grows. Used with a fixed link, normally the logit; in the limit it is cost-weighted error.
@@ -181,6 +184,10 @@ class SquaredLoss(_BetaFamily):
     def _losses(self, at: Probabilities) -> tuple[Array, Array]:
         return 0.5 * at.p**2, 0.5 * at.q**2
 
+    def _canonical_log_odds(self, v: Array) -> Array:
+        inside = np.clip(v, -0.5, 0.5)
+        return np.log(0.5 + inside) - np.log(0.5 - inside)
+
 
 @dataclass(frozen=True)
 class BoostingLoss(_BetaFamily):
@@ -197,3 +204,6 @@ class BoostingLoss(_BetaFamily):
     def _losses(self, at: Probabilities) -> tuple[Array, Array]:
         half_log_odds = 0.5 * at.log_p - 0.5 * at.log_q
         return 2.0 * np.exp(half_log_odds), 2.0 * np.exp(-half_log_odds)
+
+    def _canonical_log_odds(self, v: Array) -> Array:
+        return 2.0 * np.arcsinh(v / 4.0)

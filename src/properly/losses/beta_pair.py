@@ -1,4 +1,4 @@
-"""Both losses of the Beta family at once, from one polynomial: many times faster than incomplete beta functions.
+"""Both losses of the Beta family from one polynomial: many times faster than incomplete beta functions.
 
 With W = p^α q^β, A₀ = L₀(1) and A₁ = L₁(0), integration by parts gives
 
@@ -6,9 +6,8 @@ With W = p^α q^β, A₀ = L₀(1) and A₁ = L₁(0), integration by parts give
 
 so either loss gives the other, and nothing cancels if the smaller one comes first: L₀ below the mode of W, L₁ above.
 There L₀ = W p R(p) with R(p) = ₂F₁(α+β+1, 1; α+2; p) / (α+1), and L₁ likewise with the classes exchanged.
-R is to the Beta distribution what Mills' ratio is to the normal one: away from the mode it falls as 1/distance. With
-the distance in standard deviations and u = 1/(distance + 4), R/u is a polynomial in u of degree 10 to 20, but for
-rounding.
+R corresponds to Mills' ratio of the normal distribution: away from the mode it falls as 1/distance. With the distance
+in standard deviations and u = 1/(distance + 4), R/u is a polynomial in u of degree 10 to 20 to float64 precision.
 """
 
 from __future__ import annotations
@@ -18,18 +17,18 @@ from functools import lru_cache
 import numpy as np
 from numpy.polynomial import chebyshev
 
+from properly.numeric.limits import EPS
 from properly.numeric.probabilities import Array, Probabilities
 
 _OFFSET = 4.0  # in u = 1/(distance + 4): about where the fewest powers are needed
 _DEGREE = 20  # leaves 1e-14 for the most concentrated weight functions, and less for others
-_EPS = 2.0**-52
 
 
 class BetaPair:
     """(L₀, L₁) of the weight function scale · p^(α-1) q^(β-1), for positive α and β.
 
-    The relative error is about 1e-14 plus that of the exponent α ln p + β ln q + ln scale. A small parameter adds to
-    it: the losses at 0 and 1 are then much larger than those between (a factor of 1/min(α, β)).
+    The relative error is about 1e-14 plus that of the exponent α ln p + β ln q + ln scale. It is larger for a small
+    parameter, as the losses at 0 and 1 are then larger than those between by a factor of 1/min(α, β).
     """
 
     def __init__(self, alpha: float, beta: float, log_scale: float) -> None:
@@ -81,7 +80,7 @@ class _MillsRatio:
         u = middle + half * nodes
         x = np.maximum(split - deviation * (1.0 / u - _OFFSET), 0.0)
         series = chebyshev.chebfit(nodes, _by_fraction(x, a, b) / u, _DEGREE)
-        used = np.flatnonzero(np.abs(series) > 4.0 * _EPS * np.abs(series).max())
+        used = np.flatnonzero(np.abs(series) > 4.0 * EPS * np.abs(series).max())
         # R/u = Σ coefficients[k] (slope u - shift)^k, whose argument is that of the nodes.
         self.coefficients = chebyshev.cheb2poly(series[: used[-1] + 1])
         self.slope, self.shift = 1.0 / half, middle / half
@@ -112,6 +111,6 @@ def _by_fraction(x: Array, a: float, b: float) -> Array:
         for coefficient in np.column_stack((odd, even)).ravel()[::-1]:
             value = 1.0 + coefficient * x / value
         value = 1.0 / (a * value)
-        if np.all(np.abs(value - previous) <= 4.0 * _EPS * value):
+        if np.all(np.abs(value - previous) <= 4.0 * EPS * value):
             return value
         depth, previous = depth + depth // 2, value

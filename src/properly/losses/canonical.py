@@ -1,65 +1,28 @@
-"""Which link belongs to which loss.
-
-A loss with weight function ω and a link ψ are a canonical pair when ψ' = ω. Their composite is convex, its gradient is
-p - y, its curvature dp/dv. This is the one place that knows the pairs, so that links and losses need not know
-each other.
-"""
+"""The link that is canonical for a loss, from its weight function."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from properly.links import GEV, Link, Logit, Loglog
-from properly.losses.base import Loss, product
-from properly.losses.beta import BetaLoss, BoostingLoss, LogLoss, SquaredLoss
-from properly.losses.from_link import CanonicalLoss, GEVLoss
-from properly.numeric.probabilities import Array, Probabilities
+from properly.links import Link, Logit
+from properly.numeric.probabilities import Array, Probabilities, product, without_nan
+
+if TYPE_CHECKING:
+    from properly.losses.base import Loss
 
 _WIDEST = 745.0  # log-odds at which p is the smallest float64
 
 
-def canonical_link(loss: Loss) -> Link:
-    """The link ψ with ψ' = ω and, but for the GEV family, ψ(1/2) = 0."""
-    match loss:
-        case CanonicalLoss(link):
-            return link
-        case LogLoss() | BetaLoss(alpha=0, beta=0, log_scale=0):
-            return Logit()
-        case GEVLoss(xi):
-            return GEV(xi)
-        case _:
-            return CanonicalLink(loss)
-
-
-def canonical_loss(link: Link) -> Loss:
-    """The loss with ω = ψ'."""
-    match link:
-        case CanonicalLink(loss):
-            return loss
-        case Logit():
-            return LogLoss()
-        case Loglog():
-            return GEVLoss(0.0)
-        case GEV(xi):
-            return GEVLoss(xi)
-        case _:
-            return CanonicalLoss(link)
-
-
-def is_canonical(loss: Loss, link: Link) -> bool:
-    """Whether the two are a canonical pair."""
-    return loss.smooth and (loss.canonical_link == link or link.canonical_loss == loss)
-
-
 @dataclass(frozen=True)
 class CanonicalLink(Link):
-    """The link ψ(p) = ∫ ω from 1/2 to p that is canonical for a loss, inverted numerically where need be.
+    """The link ψ(p) = ∫ ω from 1/2 to p that is canonical for a loss; inverted numerically unless the loss can do it.
 
-    Where ω is integrable its range is bounded; beyond it p is exactly 0 or 1 and the composite goes on as the
-    tangent, so it stays convex on the whole line.
+    Where ω is integrable the range of the link is bounded. Beyond it p is exactly 0 or 1, and the composite continues
+    along its tangent, so it stays convex on the whole line.
 
     >>> from properly.losses import SquaredLoss
     >>> SquaredLoss().canonical_link.inverse([-1.0, 0.0, 0.25])
@@ -67,10 +30,6 @@ class CanonicalLink(Link):
     """
 
     loss: Loss
-
-    @property
-    def canonical_loss(self) -> Loss:
-        return self.loss
 
     @property
     def _kinked(self) -> bool:
@@ -86,13 +45,8 @@ class CanonicalLink(Link):
 
     def _log_odds(self, v: Array) -> Array:
         """The log-odds of p = F(v): ±∞ outside the range of the link."""
-        match self.loss:
-            case SquaredLoss():
-                inside = np.clip(v, -0.5, 0.5)
-                return np.log(0.5 + inside) - np.log(0.5 - inside)
-            case BoostingLoss():
-                return 2.0 * np.arcsinh(v / 4.0)
-        return self._search(v)
+        known = self.loss._canonical_log_odds(v)
+        return self._search(v) if known is None else known
 
     def _search(self, v: Array) -> Array:
         """Newton's method in the log-odds, kept inside a bracket that a table provides, for the rows not yet done."""
@@ -139,7 +93,7 @@ class CanonicalLink(Link):
         right, left = self.loss._weight(_from_log_odds(z + step)), self.loss._weight(_from_log_odds(z - step))
         log_slope = -(np.log(right) - np.log(left)) / (2.0 * step) * (a + b)  # p''/p' = -d ln ω/dz dz/dv
         slope_a, slope_b = a * (log_slope - a), b * (log_slope + b)
-        return np.where(np.isnan(slope_a), 0.0, slope_a), np.where(np.isnan(slope_b), 0.0, slope_b)
+        return without_nan(slope_a), without_nan(slope_b)
 
     def _antiderivatives(self, v: Array) -> tuple[Array, Array]:
         at = self._probabilities(v)

@@ -1,19 +1,23 @@
-"""Composites: a proper loss read through a link, as a function of label y and score v."""
+"""Composites: a proper loss as a function of label y and score v, through a link.
+
+`Composite` has one score a row, `SoftmaxComposite` one per class. Both offer the same private methods, so that whoever
+fits linear scores need not know which one it has. `positive` is the class that a binary composite counts as 1.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from properly.inputs.options import choose
 from properly.links import Link, get_link
-from properly.losses.base import Loss, mix, product
-from properly.losses.canonical import is_canonical
-from properly.losses.keys import get_loss
-from properly.numeric.probabilities import Array, as_float, as_scores, unwrap
+from properly.losses.base import Loss, mix
+from properly.losses.table import canonical_loss, get_loss, is_canonical
+from properly.numeric.probabilities import Array, as_float, as_scores, product, unwrap
 
 
 @dataclass(frozen=True, init=False)
@@ -22,8 +26,8 @@ class Composite:
 
     The gradient in v is (p - y) ω p', the expected curvature ω p'². For a canonical pair ω p' = 1 exactly, and the
     composite is evaluated so: gradient p - y, curvature p', value from the antiderivative of F, which also extends
-    it convexly where F is 0 or 1. Other pairs go through the hazards of the link, so nothing overflows before
-    the result does. Labels may lie anywhere in [0, 1]: the loss is then the average of the two.
+    it convexly where F is 0 or 1. Other pairs are evaluated with the hazards of the link, so that nothing overflows
+    unless the result does. Labels may lie anywhere in [0, 1]: the loss is then the average of the two.
 
     Parameters
     ----------
@@ -31,7 +35,7 @@ class Composite:
     link : Link, a key such as "probit", or None, default None
         None means the canonical link of the loss.
     extend : bool, default True
-        Whether a canonical pair with bounded support goes on as its tangent outside it, which keeps it convex.
+        Whether a canonical pair with bounded support continues along its tangent outside it, which keeps it convex.
         False leaves it flat there: the score is clipped to the support, as in Agarwal et al. (2014).
 
     Examples
@@ -83,8 +87,8 @@ class Composite:
     def require_smooth(self) -> None:
         if not self.loss.smooth:
             raise ValueError(
-                f"{type(self.loss).__name__} is a step function and has no useful gradient; score or split with it, "
-                "and fit with BetaLoss.tailored(at=cost, concentration=...) instead."
+                f"{type(self.loss).__name__} is a step function without a useful gradient; use it to score or split. "
+                "Fit with BetaLoss.tailored(at=cost, concentration=...) instead."
             )
 
     def _value(self, y: Array, v: Array) -> Array:
@@ -111,6 +115,64 @@ class Composite:
         if self.canonical:
             return self._expected_curvature(y, v)
         return mix(y, *self.loss._curvatures(self.link, v))
+
+    # What linear models need, here and in SoftmaxComposite.
+
+    @property
+    def kinked(self) -> bool:
+        """Whether curvatures may jump, so that an old one says nothing about convergence."""
+        return self.link._kinked
+
+    @property
+    def convex_companion(self) -> Composite:
+        """The convex composite with the same link."""
+        return Composite(canonical_loss(self.link), self.link)
+
+    def _targets(self, codes: NDArray[np.intp], positive: int) -> NDArray[Any]:
+        """What `_value` and the others take as y, from class codes."""
+        return codes == positive
+
+    def _scores(self, scores: Array, offset: Array | None, positive: int) -> Array:
+        """What `_value` and the others take as v, from linear scores of shape (n, 1) and offsets."""
+        if offset is None:
+            return scores[:, 0]
+        return scores[:, 0] + (offset if offset.ndim == 1 else offset[:, positive])
+
+    def _scores_of(self, share: Array, positive: int) -> Array:
+        """The scores at which the probabilities are the shares of the classes."""
+        return np.array([self.link.link(*_against_rest(share, positive))])
+
+    def _null_loss(self, share: Array, positive: int) -> float:
+        """The loss of forecasting the shares of the classes, or its scale where the loss has no lower bound."""
+        p, q = _against_rest(share, positive)
+        entropy = float(self.loss.entropy(p, q))
+        return entropy if np.isfinite(entropy) and entropy > 0.0 else float(self.loss.weight(p, q) * p * q)
+
+    def _other_probability(self, y: NDArray[np.bool_], v: Array) -> Array:
+        """The probability of the class that a row does not have."""
+        p, q = self.link._pair(v)
+        return np.where(y, q, p)
+
+    def _curvature_column(self, y: Array, v: Array, k: int, observed: bool) -> Array:
+        """Column k of every row's curvature matrix, of shape (n, 1): there is one only."""
+        return _bounded(self._observed_curvature(y, v) if observed else self._expected_curvature(y, v))[:, None]
+
+    def _curvature_product(self, y: Array, v: Array, direction: Array) -> Array:
+        """The expected curvature of every row times its direction."""
+        return _bounded(self._expected_curvature(y, v)) * direction
+
+    def _curvature_diagonal(self, y: Array, v: Array) -> Array:
+        """The diagonal of every row's expected curvature matrix."""
+        return _bounded(self._expected_curvature(y, v))
+
+
+def _bounded(curvature: Array) -> Array:
+    """A GEV link with ξ < -1 is infinitely steep at the edge of its support; a direction needs finite curvatures."""
+    return np.clip(curvature, -1e12, 1e12)
+
+
+def _against_rest(share: Array, positive: int) -> tuple[float, float]:
+    return float(share[positive]), float(np.delete(share, positive).sum())
 
 
 def _checked(y: ArrayLike, v: ArrayLike) -> tuple[Array, Array]:

@@ -9,14 +9,14 @@ import numpy as np
 
 from properly.inputs.options import check_finite
 from properly.links import GEV, Link
-from properly.losses.base import Loss, product, without_nan
-from properly.numeric.probabilities import Array, Probabilities
+from properly.losses.base import Loss
+from properly.numeric.probabilities import Array, Probabilities, product, without_nan
 
 
 class _LossOfLink(Loss):
     """L₀ = ∫ p dv up to v = ψ(p), L₁ = ∫ (1-p) dv from there; ω = 1/p'.
 
-    Read through another link, ω p' is the ratio of the two links' hazards, which is safe in both tails.
+    With another link, ω p' is the ratio of the hazards of the two links, which is accurate in both tails.
     """
 
     @property
@@ -27,7 +27,8 @@ class _LossOfLink(Loss):
         return self.canonical_link._weight_at(at)
 
     def _losses(self, at: Probabilities) -> tuple[Array, Array]:
-        return self.canonical_link._antiderivatives_at(at)
+        link = self.canonical_link
+        return link._antiderivatives(link._coordinate(at))
 
     def _gradients(self, link: Link, v: Array) -> tuple[Array, Array]:
         at = link._probabilities(v)
@@ -36,10 +37,10 @@ class _LossOfLink(Loss):
         return without_nan(np.exp(log_slope + at.log_p)), -without_nan(np.exp(log_slope + at.log_q))
 
     def _curvatures(self, link: Link, v: Array) -> tuple[Array, Array]:
-        at = link._probabilities(v)
-        (a, b), (own_a, own_b) = link._hazards(v), self.canonical_link._hazards_at(at)
+        at, own = link._probabilities(v), self.canonical_link
+        (a, b), (own_a, own_b) = link._hazards(v), own._hazards(own._coordinate(at))
         slope_a, slope_b = link._hazard_slopes(v)
-        own_slope_a, own_slope_b = self.canonical_link._hazard_slopes_at(at)
+        own_slope_a, own_slope_b = own._hazard_slopes(own._coordinate(at))
         left = slope_a / a - own_slope_a / own_a * (a / own_a)
         right = slope_b / b - own_slope_b / own_b * (b / own_b)
         growth = np.where(at.p <= at.q, left, right)  # d ln(ω p') / dv
@@ -54,7 +55,7 @@ class CanonicalLoss(_LossOfLink):
     For the cauchit both integrals diverge logarithmically: its loss has no lower bound and is set to 0 at p = 1/2.
 
     >>> from properly.links import Probit
-    >>> Probit().canonical_loss.loss0(0.5)
+    >>> CanonicalLoss(Probit()).loss0(0.5)
     np.float64(0.398...)
     """
 

@@ -1,16 +1,19 @@
-"""A proper loss from any weight function, by quadrature."""
+"""Proper losses from a weight function: any smooth one, by quadrature, or a point mass."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from scipy import special as sc
 
+from properly.inputs.options import check_finite
+from properly.links import Link
 from properly.losses.base import Loss
+from properly.numeric.limits import SMALLEST_NORMAL
 from properly.numeric.probabilities import Array, Probabilities
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
@@ -29,8 +32,8 @@ class _Table(NamedTuple):
 class LossFromWeight(Loss):
     """The proper loss of a weight function ω that you supply; L₀ and L₁ are integrated numerically.
 
-    ω is read between p = 2e-308 and p = 1 - 1e-16 and taken as constant beyond; it should be smooth, since a jump
-    costs digits near it, and integrable enough for p ω(p) near 0 and (1-p) ω(p) near 1 to have finite integrals.
+    ω is evaluated between p = 2e-308 and p = 1 - 1e-16 and taken as constant beyond. It should be smooth, since digits
+    are lost near a jump, and the integrals of p ω(p) near 0 and of (1-p) ω(p) near 1 must be finite.
 
     Parameters
     ----------
@@ -40,7 +43,7 @@ class LossFromWeight(Loss):
     Examples
     --------
     >>> import numpy as np
-    >>> loss = LossFromWeight(lambda p: 1 / (p * (1 - p)))  # log loss, the long way round
+    >>> loss = LossFromWeight(lambda p: 1 / (p * (1 - p)))  # log loss, by quadrature
     >>> bool(np.isclose(loss.loss1(0.25), np.log(4), rtol=1e-12))
     True
     """
@@ -68,10 +71,10 @@ class LossFromWeight(Loss):
             raise ValueError("function must not be zero everywhere.")
         for name, share in zip(("p ω(p) near 0", "(1-p) ω(p) near 1"), _outermost_shares(self), strict=True):
             if not share < 1e-6:
-                raise ValueError(f"function must let {name} have a finite integral; the loss would be infinite.")
+                raise ValueError(f"the integral of {name} must be finite for this function; the loss is infinite.")
 
     def _at(self, p: Array) -> Array:
-        inside = np.clip(p, np.finfo(np.float64).tiny, _LAST_BELOW_ONE)
+        inside = np.clip(p, SMALLEST_NORMAL, _LAST_BELOW_ONE)
         return np.broadcast_to(np.asarray(self.function(inside), dtype=np.float64), inside.shape)
 
     def _weight(self, at: Probabilities) -> Array:
@@ -96,7 +99,7 @@ class LossFromWeight(Loss):
 
 @lru_cache(maxsize=32)
 def _table(loss: LossFromWeight) -> _Table:
-    """The integrals up to every panel edge; kept apart from the loss, which is a parameter and must not change."""
+    """The integrals up to every panel edge; cached outside the loss, which is an immutable parameter."""
     with np.errstate(all="ignore"):
         below, above = loss._integrals(_EDGES[:-1], _EDGES[1:])
     return _Table(
@@ -106,7 +109,7 @@ def _table(loss: LossFromWeight) -> _Table:
 
 
 def _outermost_shares(loss: LossFromWeight) -> tuple[float, float]:
-    """How much the outermost panels contribute to the integrals up to p = 1/2; next to nothing if these are finite."""
+    """The shares of the outermost panels in the integrals up to p = 1/2; nearly 0 if the integrals are finite."""
     table, middle = _table(loss), int(np.searchsorted(_EDGES, 0.0))
     return _share(table.below[8], table.below[middle]), _share(table.above[-9], table.above[middle])
 
@@ -115,3 +118,44 @@ def _share(part: float, whole: float) -> float:
     if not np.isfinite(whole):
         return np.inf
     return float(part / whole) if whole > 0.0 else 0.0
+
+
+@dataclass(frozen=True)
+class CostWeightedLoss(Loss):
+    """c if p >= c at y = 0 (a false alarm), 1 - c if p < c at y = 1 (a miss), otherwise nothing.
+
+    A step function, which can score forecasts and split trees but has no useful gradient. Its weight function is a
+    point mass at the cost. Every proper loss is a mixture of these over c, with weights ω(c).
+
+    Parameters
+    ----------
+    cost : float
+        The cost c of a false alarm, between 0 and 1; a miss costs 1 - c, so c is also the best threshold.
+
+    Examples
+    --------
+    >>> CostWeightedLoss(0.25).loss1([0.1, 0.25])
+    array([0.75, 0.  ])
+    """
+
+    cost: float
+    smooth: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check_finite(self.cost, "cost")
+        if not 0.0 < self.cost < 1.0:
+            raise ValueError(f"cost must lie strictly between 0 and 1, got {self.cost}.")
+
+    @property
+    def canonical_link(self) -> Link:
+        raise ValueError(
+            "CostWeightedLoss is a step function and has no canonical link; use it to score or split. Fit with "
+            "BetaLoss.tailored(at=cost, concentration=...) instead."
+        )
+
+    def _weight(self, at: Probabilities) -> Array:
+        return np.where(at.p == self.cost, np.inf, 0.0)
+
+    def _losses(self, at: Probabilities) -> tuple[Array, Array]:
+        alarm = at.p >= self.cost
+        return np.where(alarm, self.cost, 0.0), np.where(alarm, 0.0, 1.0 - self.cost)

@@ -12,6 +12,7 @@ from scipy import special as sc
 from properly.inputs.options import choose
 from properly.losses.base import Loss
 from properly.losses.beta import LogLoss, SquaredLoss
+from properly.losses.composite import Composite
 from properly.numeric.probabilities import Array, as_scores
 
 
@@ -31,7 +32,9 @@ class SoftmaxComposite:
 
     def __post_init__(self) -> None:
         if not isinstance(self.loss, LogLoss | SquaredLoss):
-            raise ValueError(f"the softmax is for LogLoss or SquaredLoss, got {self.loss!r}; use one-versus-rest.")
+            raise ValueError(
+                f"the softmax is defined for LogLoss and SquaredLoss only, got {self.loss!r}; fit one versus rest."
+            )
 
     @property
     def canonical(self) -> bool:
@@ -52,6 +55,33 @@ class SoftmaxComposite:
         labels, scores = _checked(y, v)
         columns = [self._curvature_column(labels, scores, k, observed) for k in range(scores.shape[1])]
         return np.stack(columns, axis=2)
+
+    @property
+    def kinked(self) -> bool:
+        return False
+
+    @property
+    def convex_companion(self) -> SoftmaxComposite:
+        """The convex composite with the same link."""
+        return SoftmaxComposite(LogLoss())
+
+    def _targets(self, codes: NDArray[np.intp], positive: int) -> NDArray[np.intp]:
+        return codes
+
+    def _scores(self, scores: Array, offset: Array | None, positive: int) -> Array:
+        return scores if offset is None else scores + offset
+
+    def _scores_of(self, share: Array, positive: int) -> Array:
+        """The scores at which the probabilities are the shares of the classes."""
+        return np.log(share) - np.log(share).mean()
+
+    def _null_loss(self, share: Array, positive: int) -> float:
+        """The loss of forecasting the shares of the classes."""
+        return float(-np.sum(share * np.log(share)) if self.canonical else 0.5 * (1.0 - np.sum(share**2)))
+
+    def _other_probability(self, y: NDArray[np.intp], v: Array) -> Array:
+        """The probability of the classes that a row does not have."""
+        return np.asarray(1.0 - sc.softmax(v, axis=1)[np.arange(len(y)), y])
 
     def _value(self, y: NDArray[np.intp], v: Array) -> Array:
         log_p = sc.log_softmax(v, axis=1)
@@ -95,6 +125,9 @@ class SoftmaxComposite:
         if self.canonical:
             return p * (1.0 - p)
         return p**2 * (1.0 - 2.0 * p + np.sum(p**2, axis=1, keepdims=True))
+
+
+AnyComposite = Composite | SoftmaxComposite
 
 
 def _apply_jacobian(p: Array, x: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Isotonic regression by pooling adjacent violators: what calibration, scores and diagrams share."""
+"""Isotonic regression by pooling adjacent violators, for calibration, scores and diagrams."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class _SortedSide:
         return cls(score[order], weight[order])
 
     def weight_between(self, edges: NDArray[np.intp]) -> Array:
-        """The weight of the scores from each edge up to the next; added up apart, so that none drowns in others."""
+        """The weight of the scores from each edge up to the next; summed separately, which keeps small sums precise."""
         counts = np.diff(edges)
         if self.weight is None:
             return counts.astype(np.float64)
@@ -36,7 +36,7 @@ class _SortedSide:
 
 
 def isotonic_blocks(positive: Array, weight: Array) -> NDArray[np.intp]:
-    """Where the blocks begin that pooling adjacent violators makes of shares of positives, positive/weight."""
+    """The first index of every block that pooling adjacent violators makes of the shares positive/weight."""
     return np.asarray(isotonic_regression(positive / weight, weights=weight).blocks[:-1])
 
 

@@ -1,7 +1,7 @@
 """Probabilities that keep both tails: p, q = 1 - p, and their logarithms, carried together.
 
-A probability near 1 is lost in float64 (1 - 1e-17 is 1), its complement is not. Everything below the estimators
-therefore hands around the four arrays of `Probabilities`, and a public function that takes `p` also takes `q`.
+A probability near 1 is rounded in float64 (1 - 1e-17 is 1), its complement is not. Everything below the estimators
+therefore passes the four arrays of `Probabilities` around, and a public function that takes `p` also takes `q`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ def as_probabilities(p: ArrayLike, q: ArrayLike | None = None, name: str = "p") 
         total = p + q
         if np.any(np.abs(total - 1.0) > 1e-9):
             worst = total.flat[np.argmax(np.abs(total - 1.0))]
-            raise ValueError(f"q must be 1 - {name}, but {name} + q is {worst:.17g} somewhere; leave q out if unsure.")
+            raise ValueError(
+                f"q must be 1 - {name}, but {name} + q is {worst:.17g} in one place; leave q out if unsure."
+            )
         log_q = log_of_complement(q, p)
     return Probabilities(p, q, log_of_complement(p, q), log_q)
 
@@ -59,7 +61,7 @@ def as_float(x: ArrayLike, name: str) -> Array:
     try:
         return np.asarray(x, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must be numbers, got {type(x).__name__} that is not numeric.") from error
+        raise ValueError(f"{name} must be numbers, got a {type(x).__name__} that is not numeric.") from error
 
 
 def unwrap(x: Any) -> Any:
@@ -67,11 +69,21 @@ def unwrap(x: Any) -> Any:
     return x[()] if isinstance(x, np.ndarray) and x.ndim == 0 else x
 
 
+def product(x: Array, y: Array) -> Array:
+    """x y, with 0 · ∞ = 0: the zero is an exact limit, the infinity only an overflow."""
+    return np.where((x == 0.0) | (y == 0.0), 0.0, x * y)
+
+
+def without_nan(x: Array) -> Array:
+    """0 in place of nan: outside the support of a link p is constant, but its derivatives come out as ∞ - ∞ or 0/0."""
+    return np.where(np.isnan(x), 0.0, x)
+
+
 def _checked_probability(p: ArrayLike, name: str) -> Array:
     p = as_float(p, name)
     bad = ~((p >= 0.0) & (p <= 1.0))
     if bad.any():
         raise ValueError(
-            f"{name} must lie in [0, 1], got {p[bad].flat[0]!s}; scores become probabilities through a link."
+            f"{name} must lie in [0, 1], got {p[bad].flat[0]!s}; turn scores into probabilities with a link first."
         )
     return p

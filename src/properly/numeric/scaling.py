@@ -1,4 +1,4 @@
-"""Scores of any size brought to one where arithmetic is safe."""
+"""Scores standardised to mean 0 and standard deviation 1, whatever their size."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Self
 
 import numpy as np
 
+from properly.numeric.limits import FARTHEST
 from properly.numeric.probabilities import Array
 
-_FARTHEST = 1e100  # its square is still a number
 _SMALL = 1e-100
 
 
@@ -17,8 +17,8 @@ _SMALL = 1e-100
 class Standardiser:
     """z = (score - center)/scale: mean 0 and standard deviation 1 over the calibration data.
 
-    Scores more than 1e100 standard deviations away count as that far. Scores that are all equal become 0, and so does
-    any other then: they tell nothing.
+    A score more than 1e100 standard deviations away is treated as that far away. If all scores of the calibration data
+    are equal, every score becomes 0.
     """
 
     center: float
@@ -42,4 +42,4 @@ class Standardiser:
             return np.zeros_like(score)
         half = 0.5 if self.scale > 1e300 else 1.0  # the difference of the largest numbers overflows
         with np.errstate(over="ignore"):
-            return np.clip((half * score - half * self.center) / (half * self.scale), -_FARTHEST, _FARTHEST)
+            return np.clip((half * score - half * self.center) / (half * self.scale), -FARTHEST, FARTHEST)

@@ -16,11 +16,11 @@ from collections.abc import Callable
 from math import log1p
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betainc, betaincc, betaln, exprel, gamma, gammaincc, zetac
 
-Array = NDArray[np.float64]
-_EPS = 2.0**-52
+from properly.numeric.limits import EPS
+from properly.numeric.probabilities import Array
+
 _LARGE_B = 10.0  # beyond, scipy.special.betainc is cheaper than the recurrence in b
 _SMALL_T = 2.0  # the series of Gamma(a, T) serves below, its continued fraction above
 
@@ -69,7 +69,7 @@ def _stieltjes_fraction(coefficients: Callable[[int], Array], z: Array) -> Array
     while True:
         c = coefficients(depth)
         one_end, other_end = _convergent(c, worst), _convergent(c[:-1], worst)
-        if not np.any(np.abs(other_end - one_end) > _EPS * one_end):
+        if not np.any(np.abs(other_end - one_end) > EPS * one_end):
             return _convergent(c, z)
         depth += depth // 4
 
@@ -144,7 +144,7 @@ def _beta_near_one(y: Array, a: float, b: float, cut: float, log_scale: float) -
     ratios = (k - a) * cut / np.maximum(k, 1.0)
     ratios[0] = 1.0
     c = np.cumprod(ratios)  # (1-a)_k cut^k / k!
-    c = c[: 3 + int(np.max(np.flatnonzero(np.abs(c) > 0.1 * _EPS)))]
+    c = c[: 3 + int(np.max(np.flatnonzero(np.abs(c) > 0.1 * EPS)))]
     base = _beta_by_fraction(np.array([1.0 - cut]), np.array([cut]), a, b, 0.0)
     v = y / cut
     log_v = np.log(np.where(y > 0, v, 1.0))
@@ -172,7 +172,7 @@ def gamma_minus_one_ratio(a: float) -> float:
         return float(np.expm1(_log_gamma_two(a - 1.0))) / a
     if abs(a) > 0.5:
         return (float(gamma(1.0 + a)) - 1.0) / a
-    if abs(a) < _EPS:
+    if abs(a) < EPS:
         return -float(np.euler_gamma)
     # Gamma(1+a) = exp(a q), where q = (log Gamma(2+a) - log(1+a)) / a
     q = (_log_gamma_two(a) - log1p(a)) / a

@@ -13,8 +13,9 @@ from properly.calibration.isotonic import _TIE_BREAKER, IsotonicMap
 from properly.calibration.log_odds import BetaMap, PiecewiseMap, PlattMap, QuadraticMap
 from properly.calibration.spline import SplineMap
 from properly.calibration.venn_abers import VennAbersMap
+from properly.numeric.limits import FARTHEST as _FARTHEST
 from properly.numeric.probabilities import Array
-from properly.numeric.scaling import _FARTHEST, Standardiser
+from properly.numeric.scaling import Standardiser
 from properly.onnx.graph import Value, interpolated, log_expit, places
 
 

@@ -1,7 +1,7 @@
-"""Directions: where to go from a point. Each is a Newton step of some kind and reports its own size.
+"""Directions: the step to take from a point. Each is a Newton step of some kind and reports its own size.
 
-A direction d comes with its size λ = √(dᵀHd), the Newton decrement: λ²/2 is what the quadratic model still promises,
-and λ is the distance to the optimum in standard errors. It does not depend on the scale of the features.
+A direction d comes with its size λ = √(dᵀHd), the Newton decrement: λ²/2 is the decrease that the quadratic model
+predicts, and λ is the distance to the optimum in standard errors. It does not depend on the scale of the features.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ from abc import ABC, abstractmethod
 import numpy as np
 from scipy import linalg
 
+from properly.numeric.limits import SMALLEST_NORMAL
 from properly.numeric.probabilities import Array
 from properly.solvers.problem import Point, Problem
 
 
 def decrement(direction: Array, at: Point) -> float:
-    """√(-gᵀd); nan, which is never convergence, if anything is."""
+    """√(-gᵀd); nan (which never counts as convergence) if the direction or the gradient holds nan."""
     return float(np.sqrt(np.maximum(0.0, -np.sum(direction * at.gradient))))
 
 
@@ -28,13 +29,13 @@ class Direction(ABC):
 
     @abstractmethod
     def refresh(self, at: Point, observed: bool) -> bool:
-        """Take the observed or the expected curvature at this point; False if it is not positive there.
+        """Take the observed or the expected curvature at this point; False if it is not positive definite there.
 
         The expected curvature always is, up to rounding.
         """
 
-    def learn(self, at: Point, new: Point) -> None:  # noqa: B027 - not every direction has a use for it
-        """Take what a change of the gradient tells about the curvature, until the next refresh."""
+    def learn(self, at: Point, new: Point) -> None:  # noqa: B027 - not every direction uses it
+        """Correct the curvature by the change of the gradient between two points, until the next refresh."""
 
     @abstractmethod
     def step(self, at: Point) -> tuple[Array, float]:
@@ -42,15 +43,15 @@ class Direction(ABC):
 
     @property
     def incomplete(self) -> bool:
-        """Whether coefficients outside the current step should move, too."""
+        """Whether coefficients that the current step leaves out should change as well."""
         return False
 
 
 class NewtonDirection(Direction):
     """d = -H⁻¹g with the whole curvature matrix, for up to about a thousand coefficients.
 
-    While H is kept, BFGS updates correct it with every new gradient, so that steps which need no curvature matrix
-    still converge faster and faster.
+    While H is kept, BFGS updates correct it with every new gradient, so that convergence stays superlinear without a
+    new curvature matrix.
     """
 
     def refresh(self, at: Point, observed: bool) -> bool:
@@ -71,12 +72,12 @@ class NewtonDirection(Direction):
 
 
 class Factor:
-    """A symmetric matrix scaled to unit diagonal and ready to be solved with.
+    """A symmetric matrix, scaled to unit diagonal and factorised.
 
-    Cholesky where that is safe. Otherwise (duplicated or constant columns, rows without curvature) the eigenvalues
-    that rounding has made meaningless are raised to a floor, and a right-hand side that is only rounding there
-    is ignored: the solution of least norm. `squares` and `weight` are those of the problem: rounding leaves about
-    1e-16 √(squares · weight) of a gradient.
+    By Cholesky where that is safe. Otherwise (duplicated or constant columns, rows without curvature) eigenvalues at
+    the level of rounding are raised to a floor, and components of the right-hand side there that are no larger than
+    rounding are ignored, which gives the solution of least norm. `squares` and `weight` are those of the problem: the
+    rounding error of a gradient is about 1e-16 √(squares · weight).
     """
 
     def __init__(self, matrix: Array, squares: Array, weight: float) -> None:
@@ -93,7 +94,7 @@ class Factor:
         except linalg.LinAlgError:
             pass
         if self.cholesky is None:
-            # Curvatures that overflowed have no eigenvalues; what is left is the direction of steepest descent.
+            # Without eigenvalues (curvatures that overflowed) the direction is that of steepest descent.
             found = _eigen(scaled)
             self.values, self.vectors = found or (np.ones(len(scaled)), np.eye(len(scaled)))
             self.positive &= found is not None and bool(self.values[0] > -1e-8 * self.values[-1])
@@ -102,7 +103,7 @@ class Factor:
         scaled = self.scale * x
         if self.cholesky is not None:
             return np.asarray(self.scale * linalg.cho_solve(self.cholesky, scaled, check_finite=False))
-        floor = max(1e-14 * len(x) * self.values[-1], np.finfo(np.float64).tiny)
+        floor = max(1e-14 * len(x) * self.values[-1], SMALLEST_NORMAL)
         parts = self.vectors.T @ scaled
         empty = (self.values < floor) & (np.abs(parts) <= self.rounding)
         parts = np.where(empty, 0.0, parts / np.maximum(self.values, floor))
@@ -110,7 +111,7 @@ class Factor:
 
 
 def _eigen(matrix: Array) -> tuple[Array, Array] | None:
-    """Eigenvalues and eigenvectors, if they can be found."""
+    """Eigenvalues and eigenvectors; None if the matrix is not finite or the algorithm fails."""
     if not np.isfinite(matrix).all():
         return None
     try:
@@ -121,7 +122,7 @@ def _eigen(matrix: Array) -> tuple[Array, Array] | None:
 
 
 def solve_updated(factor: Factor, updates: list[tuple[Array, Array]], x: Array) -> Array:
-    """H⁻¹x with H corrected by BFGS updates (how far one moved, how the gradient changed): L-BFGS's two loops."""
+    """H⁻¹x with H corrected by BFGS updates (change of coefficients, change of gradient): L-BFGS's two loops."""
     shares = []
     for moved, changed in reversed(updates):
         shares.append(float(moved @ x) / float(moved @ changed))
@@ -147,7 +148,7 @@ class ConjugateGradientDirection(Direction):
         residual = -at.gradient
         scaled = residual / self.diagonal
         conjugate, size = scaled, float(np.sum(residual * scaled))
-        # Reduce the residual to a quarter while far from the optimum, to one hundredth when close to it.
+        # The residual is reduced to a quarter while far from the optimum, to one hundredth when close to it.
         target = np.clip(np.sqrt(size / self.problem.null_loss), 1e-4, 0.0625) * size
         for _ in range(max(20, min(500, at.coef.size))):
             if size <= target:

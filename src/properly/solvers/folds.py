@@ -1,10 +1,10 @@
-"""Cross-validation in one sweep: every split's problem along a path of ridge penalties, with shared passes.
+"""Cross-validation with shared passes: every split's problem along a path of ridge penalties.
 
-The problems differ in the rows they leave out and in the penalty, so they share what is expensive. One product with the
-features gives the scores under every split's coefficients; the same pass yields the gradients of the rows that train
-and the losses of those that judge. One curvature matrix of all rows, scaled to the share that trains, serves every
-split and every penalty, corrected for each by BFGS updates until it serves no longer. A new penalty starts with a
-Newton step that needs no pass at all, since the gradient of the loss is known already.
+The problems differ in the rows they leave out and in the penalty only, so they share what is expensive. One product
+with the features gives the scores under every split's coefficients; the same pass yields the gradients of the training
+rows and the losses of the held-out rows. One curvature matrix of all rows, scaled to the share of the training rows, is
+used for every split and every penalty, and corrected for each by BFGS updates until the steps converge too slowly. A
+new penalty starts with a Newton step that needs no pass, since the gradient of the loss is known already.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from properly.solvers.newton import minimise
 from properly.solvers.problem import Problem
 
 _KEPT_UPDATES = 10
-_SHARED_MATRIX = 1000  # with more coefficients than this every split is solved on its own, too
-_SHARED_STEPS = 12  # after so many a split that has not converged is solved on its own
+_SHARED_MATRIX = 1000  # with more coefficients every split is solved on its own
+_SHARED_STEPS = 12  # splits that have not converged after so many are solved on their own
 
 
 class FoldPoint(NamedTuple):
@@ -39,7 +39,7 @@ class FoldPoint(NamedTuple):
 
 @dataclass
 class FoldedProblem:
-    """`problem` is that of all rows; `share` the part of its weight that trains in every split (about)."""
+    """`problem` is that of all rows; `share` about the part of its weight that is in the training rows of a split."""
 
     problem: Problem
     share: float
@@ -51,7 +51,7 @@ class FoldedProblem:
 
     def path(self, start: Array, ridges: list[float]) -> Iterator[FoldPoint]:
         """The solutions for every ridge penalty, in the order given: from strong to weak is best."""
-        with np.errstate(all="ignore"):  # what overflows is refused below
+        with np.errstate(all="ignore"):  # steps that overflow are refused
             at = self.evaluate(start)
             for ridge in ridges:
                 at = self._solve(at, ridge)
@@ -126,7 +126,7 @@ class FoldedProblem:
         return step, np.sqrt(np.maximum(0.0, -np.sum(step * gradient, axis=1)))
 
     def _one_by_one(self, at: FoldPoint, ridge: float, size: Array) -> FoldPoint:
-        """What the shared steps could not do, by the solver that copes with everything."""
+        """Solve the splits that the shared steps have not solved, each by the general solver."""
         coef, problem = at.coef.copy(), self.problem
         engine = cast(MemoryEngine, problem.engine)
         for f in np.flatnonzero(~(size <= self.tol)).tolist():

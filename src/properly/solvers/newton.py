@@ -1,4 +1,4 @@
-"""One loop for every direction: step, check, keep or renew the curvature, stop with a stated status."""
+"""The Newton loop for every direction: step, check, keep or renew the curvature, stop with a stated status."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from properly.solvers.directions import ConjugateGradientDirection, Direction, N
 from properly.solvers.problem import Point, Problem
 from properly.solvers.proximal import ProximalNewtonDirection
 
-# With more coefficients than this it is cheaper to go by conjugate gradients than to form the curvature matrix,
-# for one score and for a softmax of up to ten classes with its blocks for every pair of scores.
+# With more coefficients than this, conjugate gradients are cheaper than the curvature matrix: for one score, and for a
+# softmax of up to ten classes, whose matrix has a block for every pair of scores.
 _WHOLE_MATRIX, _WHOLE_SOFTMAX_MATRIX, _WHOLE_SOFTMAX_SCORES = 400, 200, 10
 
 
@@ -31,8 +31,8 @@ class Status(Enum):
 class Solution:
     """Where a solver ended and how.
 
-    `size` is the last Newton decrement λ, relative to the loss L of the best constant forecast: λ/√L, so that what is
-    left to gain is about size²/2 of that loss. `history` has it for every iteration.
+    `size` is the last Newton decrement λ relative to the loss L of the best constant forecast, λ/√L: the loss can fall
+    by about size²/2 of L at most. `history` holds it for every iteration.
     """
 
     coef: Array
@@ -44,14 +44,14 @@ class Solution:
 
 
 def minimise(problem: Problem, start: Array, tol: float, max_iter: int) -> Solution:
-    """Newton's method with a curvature that is kept while it serves.
+    """Newton's method, with a curvature that is kept as long as the steps converge fast.
 
     A step is accepted when the Newton decrement shrinks and the objective hardly rises at its end (convex problems), or
     when the objective falls (others), and otherwise shortened by a line search. The curvature is renewed unless the
     decrement fell tenfold. A problem that is not convex uses the observed curvature where that is positive definite
     and the expected one elsewhere.
     """
-    with np.errstate(all="ignore"):  # what overflows is refused below
+    with np.errstate(all="ignore"):  # steps that overflow are refused
         return _minimise(problem, start, tol, max_iter)
 
 
@@ -84,7 +84,7 @@ def _minimise(problem: Problem, start: Array, tol: float, max_iter: int) -> Solu
             new_step, new_size = direction.step(new)
             contraction = new_size / size if size > 0.0 else 1.0
         if not _accepted(problem, at, step, new, contraction):
-            if not fresh:  # an old curvature may be to blame
+            if not fresh:  # perhaps because of the old curvature
                 _refresh(problem, direction, at)
                 fresh = True
                 step, size = direction.step(at)
@@ -105,15 +105,28 @@ def _minimise(problem: Problem, start: Array, tol: float, max_iter: int) -> Solu
     return ended(Status.CONVERGED if converged else Status.OUT_OF_ITERATIONS, max_iter)
 
 
+def shrinks_linearly(sizes: list[float]) -> bool:
+    """Whether the last of twelve Newton steps or more shrank by no more than a constant factor.
+
+    Near an optimum they shrink faster and faster. Otherwise there is no finite optimum: the classes are separable, if
+    only up to some rows on the border between them (quasi-complete separation).
+
+    >>> shrinks_linearly([0.5**k for k in range(12)]), shrinks_linearly([1.0, 0.1, 0.001, 1e-7] * 4)
+    (True, False)
+    """
+    late = np.array(sizes[-4:])
+    return len(sizes) >= 12 and bool(np.all(late[1:] > 0.4 * late[:-1]))
+
+
 def _refresh(problem: Problem, direction: Direction, at: Point) -> None:
     if problem.convex or not problem.observed or not direction.refresh(at, True):
         direction.refresh(at, False)
 
 
 def _bounded(problem: Problem, at: Point, step: Array) -> Array:
-    """A step moves the scores by 100 at most, or ten times what they are, in the root mean square.
+    """Limit a step: in the root mean square it may move the scores by 100 plus ten times their present size.
 
-    Optima are not farther than that, but flat regions send one there.
+    Optima are not farther away, but in flat regions of a loss Newton steps can be far longer.
     """
     distance, limit = problem.rms_score(step), 100.0 + 10.0 * problem.rms_score(at.coef)
     return step if distance <= limit else step * (limit / distance)
@@ -148,11 +161,11 @@ def search(problem: Problem, at: Point, direction: Array) -> float:
     Convex problems need slopes φ' only: φ' increases, so φ(s) - φ(0) <= s/2 (φ'(s/2) + φ'(s)), and a step is taken
     when this bound is negative. Others need a real decrease of the value (Armijo's rule).
     """
-    for steps in (STEPS[:8], STEPS[7:]):  # short steps are hardly ever needed
+    for steps in (STEPS[:8], STEPS[7:]):  # the short ones are rarely needed
         values, slopes = problem.line(at.coef, direction, steps)
         lasso = problem.lasso_change(at.coef, direction, steps)
         if problem.convex:
-            bound = 0.5 * steps * (slopes + np.append(slopes[1:], np.inf))  # the half of a step is the next one
+            bound = 0.5 * steps * (slopes + np.append(slopes[1:], np.inf))  # half of a step is the next one
             good = bound + lasso < 0.0
         else:
             promised = np.sum(at.gradient * direction) + lasso[0] / steps[0]

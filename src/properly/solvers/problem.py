@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from properly import kernels
 from properly.engines.base import Engine
 from properly.kernels import LinearModel
-from properly.losses.composite import Composite
 from properly.numeric.probabilities import Array
 
 
@@ -30,10 +29,10 @@ class Problem:
     w are the coefficients of the features; the intercepts, in a last column if there is one, are free.
     `weight` is the sum of the weights, `squares` the weighted sum of squares of every column (the intercept's is
     `weight`): the scale that curvatures are judged by. `null_loss` is about the loss of the best constant forecast,
-    the unit of all that has to do with the loss. Convex problems are solved from derivatives alone; only the others
-    ask for values. `observed` says whether they may use the observed curvature: at a kink of the loss it tells nothing,
-    while the expected one grows without limit and so holds the rows that belong there. `passes` counts the sweeps over
-    the data.
+    the unit of everything measured in losses. Convex problems are solved from derivatives alone; only the others
+    ask for values. `observed` says whether they may use the observed curvature: at a kink of the loss it says nothing,
+    while the expected one grows without limit and so keeps the rows there whose optimum lies there. `passes` counts
+    the passes over the data.
     """
 
     engine: Engine
@@ -53,8 +52,8 @@ class Problem:
 
     @property
     def kinked(self) -> bool:
-        """Whether curvatures may jump, so that an old one tells nothing about convergence."""
-        return isinstance(self.model.composite, Composite) and self.model.composite.link._kinked
+        """Whether curvatures may jump, so that an old one says nothing about convergence."""
+        return self.model.composite.kinked
 
     def point(self, coef: Array) -> Point:
         self.passes += 1

@@ -10,6 +10,7 @@ from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import lasso_path
 
+from properly.numeric.limits import SMALLEST_NORMAL
 from properly.numeric.probabilities import Array
 from properly.solvers.directions import Direction, Factor
 from properly.solvers.problem import Point, Problem
@@ -20,7 +21,8 @@ _ALL_FEATURES = 500  # up to here the curvature of every feature is worth having
 class ProximalNewtonDirection(Direction):
     """Minimises gᵀd + ½dᵀHd + lasso ‖w + d‖₁, by coordinate descent and an exact solution on the support found.
 
-    With many features H is formed on a working set only: the features in use and those that most want to be.
+    With many features H is formed on a working set only: the features in use, and the unused ones with the largest
+    gradients.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -52,7 +54,7 @@ class ProximalNewtonDirection(Direction):
         step = self.model.minimise(coef.ravel(), gradient.ravel(), self.problem.lasso)
         direction = np.zeros_like(at.coef)
         self._put(direction, step.reshape(coef.shape))
-        # What the model promises is at least dᵀHd/2; it is more where H is not positive.
+        # The decrease that the model predicts is at least dᵀHd/2, and more where H is not positive definite.
         promised = (
             -float(np.sum(at.gradient * direction)) - self.problem.lasso_change(at.coef, direction, np.ones(1))[0]
         )
@@ -63,7 +65,7 @@ class ProximalNewtonDirection(Direction):
         return self._outside > 1e-9 * self.problem.lasso
 
     def _excess(self, at: Point) -> Array:
-        """By how much the gradient of each unused feature exceeds the penalty that keeps it out."""
+        """By how much the gradient of each unused feature exceeds the lasso penalty (0 if it does not)."""
         k = self.problem.n_features
         unused = np.where(at.coef[:, :k] == 0.0, np.abs(at.gradient[:, :k]) - self.problem.lasso, 0.0)
         return np.asarray(np.maximum(unused, 0.0).max(axis=0))
@@ -91,8 +93,8 @@ class _QuadraticModel:
         self.cross = hessian[np.ix_(feature, free)]
         reduced = hessian[np.ix_(feature, feature)] - self.cross @ self.free_inverse @ self.cross.T
         self.reduced = 0.5 * (reduced + reduced.T)
-        # The tiny ridge makes the root exist; the exact solution on the support removes its effect.
-        jitter = 1e-10 * np.diag(self.reduced) + 1e-14 * squares[feature] + np.finfo(np.float64).tiny
+        # A tiny ridge, so that the root exists; the exact solution on the support removes its effect.
+        jitter = 1e-10 * np.diag(self.reduced) + 1e-14 * squares[feature] + SMALLEST_NORMAL
         self.root, self.positive = _root(self.reduced + np.diag(jitter))
         intercepts = linalg.eigvalsh(hessian[np.ix_(free, free)]) if free.any() else np.zeros(1)
         self.positive &= bool(intercepts[0] >= -1e-8 * abs(intercepts[-1]))
@@ -113,7 +115,7 @@ class _QuadraticModel:
         if rows == 0:
             return start
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # the outer iteration judges convergence
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the outer iteration checks convergence
             _, path, _ = lasso_path(
                 self.root,
                 linalg.solve_triangular(self.root, target, trans="T", check_finite=False),
@@ -125,7 +127,7 @@ class _QuadraticModel:
         return np.asarray(path[:, 0])
 
     def _polish(self, z: Array, target: Array, lasso: float) -> Array:
-        """The exact minimiser for the signs of z, if it has them; coefficients that would change theirs leave."""
+        """The exact minimiser for the signs of z, if it has these signs; coefficients that change sign become 0."""
         sign = np.sign(z)
         for _ in range(10):
             support = sign != 0.0
@@ -143,12 +145,12 @@ class _QuadraticModel:
 
 
 def _root(matrix: Array) -> tuple[Array, bool]:
-    """An upper triangular R with RᵀR = matrix, and whether the matrix is positive but for rounding."""
+    """An upper triangular R with RᵀR = matrix, and whether the matrix is positive definite up to rounding."""
     try:
         return np.asfortranarray(linalg.cholesky(matrix, check_finite=False)), True
     except linalg.LinAlgError:
         values, vectors = linalg.eigh(matrix)
         largest = values.max(initial=0.0)
-        raised = np.sqrt(np.maximum(values, 1e-12 * largest + np.finfo(np.float64).tiny))
+        raised = np.sqrt(np.maximum(values, 1e-12 * largest + SMALLEST_NORMAL))
         triangular = linalg.qr(raised[:, None] * vectors.T, mode="r")[0]
         return np.asfortranarray(triangular), bool(values[0] > -1e-8 * largest)

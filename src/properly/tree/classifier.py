@@ -16,8 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from properly.inputs.categories import known_table, seen_categories, training_table
 from properly.inputs.options import check_finite, checked_count
-from properly.inputs.weights import checked_weight
-from properly.linear.fitting import checked_class_weights
+from properly.inputs.weights import checked_class_weights, checked_weight
 from properly.losses import Loss, get_loss
 from properly.numeric.probabilities import Array
 from properly.tree.binning import Bins, bin_categories, bin_numbers, exact_weights
