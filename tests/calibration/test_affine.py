@@ -12,8 +12,8 @@ from properly.calibration import (
     StructuredMatrixScaling,
     TemperatureScaling,
     VectorScaling,
+    softmax_fit,
 )
-from properly.calibration import softmax_fit as softmax_newton
 
 
 def data(n=400, seed=0):
@@ -144,13 +144,13 @@ def test_a_fit_that_does_not_converge_says_so(monkeypatch):
 @pytest.mark.parametrize("model", [MatrixScaling(), StructuredMatrixScaling(), DirichletCalibration()], ids=str)
 def test_rounding_does_not_keep_a_fit_busy(model, monkeypatch):
     counts = []
-    point = softmax_newton._Objective.point
+    point = softmax_fit._Objective.point
 
     def counted(self, change):
         counts.append(1)
         return point(self, change)
 
-    monkeypatch.setattr(softmax_newton._Objective, "point", counted)
+    monkeypatch.setattr(softmax_fit._Objective, "point", counted)
     y = np.arange(200) % 5
     model.fit(np.eye(5)[y] * 3.0, y)
     assert len(counts) < 200

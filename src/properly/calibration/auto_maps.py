@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -12,7 +13,7 @@ from scipy import linalg
 
 from properly.numeric.probabilities import Array
 from properly.numeric.scaling import Standardiser
-from properly.solvers.dense import positive_factor
+from properly.solvers.dense import newton_minimum, positive_factor
 
 # Standardiser deviations of the priors, in log-odds over one standard deviation of the scores unless said otherwise.
 NEAR = (0.1, 1.0)  # of intercept and slope around those of the identity, 0 and 1
@@ -224,7 +225,6 @@ def _joint_precision(n_classes: int, slope: float, own: float, others: float) ->
 
 _MAX_ITER = 50
 _TOLERANCE = 1e-6  # of the log-evidence, which counts in units of 1
-_SHORTEST_STEP = 1e-8
 
 
 class Labels(NamedTuple):
@@ -262,56 +262,67 @@ def fit_with_prior(features: list[Array], offset: Array, labels: Labels, precisi
     """The mode of likelihood · N(coef; 0, precision⁻¹) by Newton's method, and Laplace's approximation of the integral.
 
     ln ∫ likelihood · prior ≈ ln likelihood(mode) - ½ modeᵀ precision mode - ½ ln(|precision + curvature|/|precision|)
-
-    The curvature of the likelihood is that of the multinomial logit, Σ weight·(diag p - p pᵀ) between the classes, so
-    that the objective is convex and any start will do.
     """
+    posterior = partial(_Posterior, features, offset, labels, precision)
     with np.errstate(over="ignore", invalid="ignore"):
-        coef, log_p = start, log_softmax(apply(features, start, offset))
-        value = _log_posterior(coef, log_p, labels, precision)
-        for _ in range(_MAX_ITER):
-            gradient, hessian = _derivatives(features, coef, np.exp(log_p), labels, precision)
-            factor, scale = positive_factor(hessian)
-            step = linalg.cho_solve((factor, True), gradient / scale, check_finite=False) / scale
-            gain = float(gradient @ step)
-            if not gain > _TOLERANCE:
-                break
-            length, old = 1.0, value
-            while length > _SHORTEST_STEP:
-                new = coef + length * step
-                log_p_new = log_softmax(apply(features, new, offset))
-                value = _log_posterior(new, log_p_new, labels, precision)
-                if value >= old + 1e-4 * length * gain:
-                    break
-                length *= 0.5
-            else:  # rounding hides any further gain
-                value = old
-                break
-            coef, log_p = new, log_p_new
-        volume = _half_log_determinant(*positive_factor(precision)) - _half_log_determinant(factor, scale)
-    return Fitted(coef, value + volume if np.isfinite(value + volume) else -np.inf)
+        mode = newton_minimum(posterior, start, _TOLERANCE, _MAX_ITER).at
+        volume = _half_log_determinant(*positive_factor(precision)) - _half_log_determinant(*mode.factor)
+        log_evidence = volume - mode.value
+    return Fitted(mode.coef, log_evidence if np.isfinite(log_evidence) else -np.inf)
+
+
+@dataclass(frozen=True)
+class _Posterior:
+    """Minus the log-posterior of coefficients, up to a constant.
+
+    Its curvature is that of the multinomial logit, Σ weight·(diag p - p pᵀ) between the classes, plus `precision`: it
+    is convex, and any start will do.
+    """
+
+    features: list[Array]
+    offset: Array
+    labels: Labels
+    precision: Array
+    coef: Array
+
+    @cached_property
+    def log_p(self) -> Array:
+        return log_softmax(apply(self.features, self.coef, self.offset))
+
+    @cached_property
+    def value(self) -> float:
+        return 0.5 * float(self.coef @ (self.precision @ self.coef)) - self.labels.log_likelihood(self.log_p)
+
+    @property
+    def gradient(self) -> Array:
+        return self._derivatives[0]
+
+    @cached_property
+    def factor(self) -> tuple[Array, Array]:
+        """That of the curvature matrix, see `positive_factor`."""
+        return positive_factor(self._derivatives[1])
+
+    def step(self) -> Array:
+        factor, scale = self.factor
+        return -np.asarray(linalg.cho_solve((factor, True), self.gradient / scale, check_finite=False) / scale)
+
+    @cached_property
+    def _derivatives(self) -> tuple[Array, Array]:
+        p, (codes, weight) = np.exp(self.log_p), self.labels
+        gradient = self.precision @ self.coef
+        joint = np.concatenate([x * p[:, [k]] for k, x in enumerate(self.features)], axis=1)
+        hessian = self.precision - joint.T @ (joint * weight[:, None])
+        end = 0
+        for k, x in enumerate(self.features):
+            rows = slice(end, end := end + x.shape[1])
+            gradient[rows] -= (weight * ((codes == k) - p[:, k])) @ x
+            curvature = weight * p[:, k] * (1.0 - p[:, k])  # never negative, unlike a difference of sums
+            hessian[rows, rows] = self.precision[rows, rows] + x.T @ (x * curvature[:, None])
+        return gradient, hessian
 
 
 def _split(features: list[Array], coef: Array) -> list[Array]:
     return np.split(coef, np.cumsum([each.shape[1] for each in features])[:-1])
-
-
-def _log_posterior(coef: Array, log_p: Array, labels: Labels, precision: Array) -> float:
-    return labels.log_likelihood(log_p) - 0.5 * float(coef @ (precision @ coef))
-
-
-def _derivatives(features: list[Array], coef: Array, p: Array, labels: Labels, precision: Array) -> tuple[Array, Array]:
-    """Gradient of the log-posterior, and minus its matrix of second derivatives."""
-    gradient = -(precision @ coef)
-    joint = np.concatenate([x * p[:, [k]] for k, x in enumerate(features)], axis=1)
-    hessian = precision - joint.T @ (joint * labels.weight[:, None])
-    end = 0
-    for k, x in enumerate(features):
-        rows = slice(end, end := end + x.shape[1])
-        gradient[rows] += (labels.weight * ((labels.codes == k) - p[:, k])) @ x
-        curvature = labels.weight * p[:, k] * (1.0 - p[:, k])  # never negative, unlike a difference of sums
-        hessian[rows, rows] = precision[rows, rows] + x.T @ (x * curvature[:, None])
-    return gradient, hessian
 
 
 def _half_log_determinant(factor: Array, scale: Array) -> float:

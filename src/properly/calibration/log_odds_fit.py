@@ -19,6 +19,8 @@ from properly.engines.memory import MemoryEngine
 from properly.inputs.scores import BinarySample
 from properly.kernels import Block, Statistic
 from properly.numeric.probabilities import Array
+from properly.solvers import Status
+from properly.solvers.dense import newton_minimum, shrinks_linearly, solve_least_norm
 
 _MAX_ITER = 50
 _TOLERANCE = 1e-6  # a Newton step this small, in units of the null loss, leaves an error of about its square
@@ -43,6 +45,7 @@ class LogOdds(NamedTuple):
     coef: Array
     intercept: float
     hessian: Array  # of the summed loss, over coefficients and intercept
+    converged: bool
 
 
 def fit_log_odds(
@@ -64,12 +67,12 @@ def fit_log_odds(
     engine = MemoryEngine(source, codes, sample.weight)
     width = columns_of(source[:1]).shape[1]
     penalty = np.append(np.zeros(width) if ridge is None else ridge, 0.0)
-    plain = _Newton(engine, np.array(sample.class_weight), columns_of, Targets(), penalty)
+    plain = _Likelihood(engine, np.array(sample.class_weight), columns_of, Targets(), penalty)
     if not noisy:
-        fit = plain.solve()
+        fit = plain.fitted()
         if fit.converged:
-            return fit.log_odds
-    return replace(plain, targets=Targets.noisy(sample)).solve().log_odds
+            return fit
+    return replace(plain, targets=Targets.noisy(sample)).fitted()
 
 
 def _made_of_scores(features: Callable[[Array], Array]) -> Callable[[Array], Array]:
@@ -114,50 +117,43 @@ def newton_sums(block: Block, features: Callable[[Array], Array], coef: Array, t
     return NewtonSums(gradient, hessian, float(wrong))
 
 
-class _Result(NamedTuple):
-    log_odds: LogOdds
-    converged: bool
+class _Point(NamedTuple):
+    coef: Array
+    gradient: Array
+    hessian: Array
+    separated: bool  # every row is on the side of its class, and as good as certain: there is no finite optimum
+    value: None = None  # it would cost as much again as the derivatives
+
+    def step(self) -> Array:
+        return -solve_least_norm(self.hessian, self.gradient)
 
 
 @dataclass(frozen=True)
-class _Newton:
+class _Likelihood:
+    """The log-likelihood of coefficients and intercept, with a minus, plus ½ Σ penalty · coef²."""
+
     engine: Engine
     class_weight: Array
     features: Callable[[Array], Array]
     targets: Targets
     penalty: Array
 
-    def solve(self) -> _Result:
-        """Newton's method; a step is halved while the slope at its end is still steep uphill."""
+    def fitted(self) -> LogOdds:
         weight = self.class_weight.sum()
         rate = float(self.class_weight @ self.targets / weight)
-        unit = np.sqrt(weight * -(rate * np.log(rate) + (1.0 - rate) * np.log1p(-rate)))
-        coef = self._start(rate)
-        sums = self._sums(coef)
-        sizes: list[float] = []
-        for _ in range(_MAX_ITER):
-            step = -_solve(sums.hessian, sums.gradient)
-            slope = float(sums.gradient @ step)
-            sizes.append(float(np.sqrt(max(-slope, 0.0)) / unit))
-            if sizes[-1] <= _TOLERANCE:
-                coef = coef + step
-                return self._ended(coef, sums, not (self._separated(sums) or _steadily_shrinking(sizes)))
-            if self._separated(sums):
-                break
-            length = 1.0
-            new = self._sums(coef + step)
-            while new.gradient @ step > 0.1 * abs(slope) and length > 1e-6:
-                length *= 0.5
-                new = self._sums(coef + length * step)
-            coef, sums = coef + length * step, new
-        return self._ended(coef, sums, False)
+        null_loss = weight * -(rate * np.log(rate) + (1.0 - rate) * np.log1p(-rate))
+        found = newton_minimum(
+            self.point, self._start(rate), _TOLERANCE**2 * null_loss, _MAX_ITER, unbounded=lambda at: at.separated
+        )
+        converged = found.status is Status.CONVERGED and not shrinks_linearly(np.sqrt(found.history))
+        coef = found.at.coef + found.step if converged else found.at.coef
+        return LogOdds(coef[:-1], float(coef[-1]), found.at.hessian, converged)
 
-    def _ended(self, coef: Array, sums: NewtonSums, converged: bool) -> _Result:
-        return _Result(LogOdds(coef[:-1], float(coef[-1]), sums.hessian), converged)
-
-    def _separated(self, sums: NewtonSums) -> bool:
-        """Whether every row is on the side of its class, and as good as certain: there is no finite optimum."""
-        return sums.wrong == 0.0 and sums.hessian[-1, -1] - self.penalty[-1] < 1e-3
+    def point(self, coef: Array) -> _Point:
+        sums = self.engine.reduce(newton_sums, self.features, coef, self.targets)
+        # Noisy labels always have an optimum.
+        separated = self.targets == Targets() and sums.wrong == 0.0 and sums.hessian[-1, -1] < 1e-3
+        return _Point(coef, sums.gradient + self.penalty * coef, sums.hessian + np.diag(self.penalty), separated)
 
     def _start(self, rate: float) -> Array:
         """The solution on a sample, unless that is too small; else the class proportions."""
@@ -170,26 +166,5 @@ class _Newton:
         if rows * class_weight.min() < 3 * len(plain) * class_weight.sum():
             return plain
         penalty = self.penalty * (class_weight.sum() / self.class_weight.sum())
-        result = replace(self, engine=sample, class_weight=class_weight, penalty=penalty).solve()
-        return np.append(result.log_odds.coef, result.log_odds.intercept) if result.converged else plain
-
-    def _sums(self, coef: Array) -> NewtonSums:
-        sums = self.engine.reduce(newton_sums, self.features, coef, self.targets)
-        return NewtonSums(sums.gradient + self.penalty * coef, sums.hessian + np.diag(self.penalty), sums.wrong)
-
-
-def _steadily_shrinking(sizes: list[float]) -> bool:
-    """Whether steps shrank by a constant factor up to the end, where Newton's method converges faster and faster.
-
-    There is no finite optimum then: some rows lie on the border between classes that are separated otherwise.
-    """
-    late = np.array(sizes[-4:])
-    return len(sizes) >= 12 and bool(np.all(late[1:] > 0.4 * late[:-1]))
-
-
-def _solve(hessian: Array, gradient: Array) -> Array:
-    """H⁻¹g, with the pseudo-inverse after scaling to unit diagonal: directions that do nothing stay as they are."""
-    scale = np.sqrt(np.maximum(np.diag(hessian), 0.0))
-    scale = np.where(scale > 0.0, scale, 1.0)
-    inverse = np.linalg.pinv(hessian / np.outer(scale, scale), rcond=1e-13, hermitian=True)
-    return np.asarray(inverse @ (gradient / scale) / scale)
+        fit = replace(self, engine=sample, class_weight=class_weight, penalty=penalty).fitted()
+        return np.append(fit.coef, fit.intercept) if fit.converged else plain

@@ -19,18 +19,13 @@ from properly.inputs.scores import Sample
 from properly.kernels import LinearModel
 from properly.losses import LogLoss, SoftmaxComposite
 from properly.numeric.probabilities import Array
-from properly.solvers.dense import solve_positive
+from properly.solvers import Status
+from properly.solvers.dense import newton_minimum, solve_positive
 
 _WHOLE_MATRIX = 1500  # with more coefficients, products with the curvature matrix are cheaper than the matrix
 _MAX_ITER = 300
 _TOLERANCE = 3e-8  # a Newton step that promises to lower the mean loss by less than its square is the last one
 _GOOD_ENOUGH = 1e-6  # where rounding hides any further descent
-_SHORTEST_STEP = 1e-10
-
-
-class _Point(NamedTuple):
-    value: float
-    gradient: Array
 
 
 @dataclass(frozen=True)
@@ -45,42 +40,48 @@ class _Objective:
     def free(self) -> NDArray[np.bool_]:
         return np.isfinite(self.strengths)
 
-    def coef(self, change: Array) -> Array:
-        coef = np.eye(*self.strengths.shape)
-        coef[self.free] += change
-        return coef
+    def matrix(self, departure: Array) -> Array:
+        """All coefficients, of shape (K, K + 1)."""
+        matrix = np.eye(*self.strengths.shape)
+        matrix[self.free] += departure
+        return matrix
 
-    def point(self, change: Array) -> _Point:
-        sums = self.engine.reduce(kernels.gradient, _MODEL, self.coef(change), True)
-        pull = self.strengths[self.free] * change
+    def point(self, departure: Array) -> _Point:
+        sums = self.engine.reduce(kernels.gradient, _MODEL, self.matrix(departure), True)
+        pull = self.strengths[self.free] * departure
         return _Point(
-            sums.value / self.weight + 0.5 * float(pull @ change), sums.gradient[self.free] / self.weight + pull
+            self,
+            departure,
+            sums.value / self.weight + 0.5 * float(pull @ departure),
+            sums.gradient[self.free] / self.weight + pull,
         )
 
-    def step(self, change: Array, gradient: Array) -> Array:
+
+class _Point(NamedTuple):
+    objective: _Objective
+    coef: Array
+    value: float
+    gradient: Array
+
+    def step(self) -> Array:
         """-H⁻¹g, from the whole curvature matrix or by conjugate gradients."""
-        if len(change) > _WHOLE_MATRIX:
-            return self._conjugate_gradients(change, gradient)
-        index = np.flatnonzero(self.free)
-        hessian = self.engine.reduce(kernels.hessian, _MODEL, self.coef(change), False, None).hessian
-        return -solve_positive(
-            hessian[np.ix_(index, index)] / self.weight + np.diag(self.strengths[self.free]), gradient
-        )
-
-    def _conjugate_gradients(self, change: Array, gradient: Array) -> Array:
-        coef = self.coef(change)
+        engine, weight, strengths = self.objective.engine, self.objective.weight, self.objective.strengths
+        matrix, free = self.objective.matrix(self.coef), self.objective.free
+        if len(self.coef) <= _WHOLE_MATRIX:
+            hessian = engine.reduce(kernels.hessian, _MODEL, matrix, False, None).hessian
+            index = np.flatnonzero(free)
+            return -solve_positive(hessian[np.ix_(index, index)] / weight + np.diag(strengths[free]), self.gradient)
 
         def product(direction: Array) -> Array:
-            step = np.zeros_like(coef)
-            step[self.free] = direction.ravel()
-            total = self.engine.reduce(kernels.hessian_product, _MODEL, coef, step).product
-            return np.asarray(total[self.free] / self.weight + self.strengths[self.free] * direction.ravel())
+            step = np.zeros_like(matrix)
+            step[free] = direction.ravel()
+            total = engine.reduce(kernels.hessian_product, _MODEL, matrix, step).product
+            return np.asarray(total[free] / weight + strengths[free] * direction.ravel())
 
-        size = len(change)
+        operator: Callable[..., LinearOperator] = LinearOperator
+        curvature = operator((len(self.coef), len(self.coef)), matvec=product, dtype=np.float64)
         # The nearer the optimum, the more exact the step: convergence stays faster than linear.
-        precision = min(0.1, float(np.linalg.norm(gradient)))
-        matrix: Callable[..., LinearOperator] = LinearOperator
-        return -np.asarray(cg(matrix((size, size), matvec=product, dtype=np.float64), gradient, rtol=precision)[0])
+        return -np.asarray(cg(curvature, self.gradient, rtol=min(0.1, float(np.linalg.norm(self.gradient))))[0])
 
 
 _MODEL = LinearModel(SoftmaxComposite(LogLoss()))
@@ -89,32 +90,19 @@ _MODEL = LinearModel(SoftmaxComposite(LogLoss()))
 def fit_softmax(features: Array, sample: Sample, weight: float, strengths: Array) -> Array:
     """Coefficients and intercepts, of shape (K, K + 1), that minimise mean log loss plus penalty.
 
-    The problem is convex, and strictly so thanks to the penalty: Newton's method with steps that are halved until they
-    descend ends at the optimum.
+    The problem is strictly convex thanks to the penalty.
     """
     objective = _Objective(MemoryEngine(features, sample.codes, sample.weight), weight, strengths)
-    change = np.zeros(int(np.count_nonzero(objective.free)))
-    at = objective.point(change)
-    promised = 0.0
-    for _ in range(_MAX_ITER):
-        step = objective.step(change, at.gradient)
-        promised = max(-float(at.gradient @ step), 0.0)
-        if promised <= _TOLERANCE**2:
-            return objective.coef(change + step)
-        length = 1.0
-        new = objective.point(change + step)
-        shortest = _SHORTEST_STEP if promised > _GOOD_ENOUGH**2 else 1e-2
-        while not new.value <= at.value - 1e-4 * length * promised and length > shortest:
-            length *= 0.5
-            new = objective.point(change + length * step)
-        if length <= shortest:
-            break
-        change, at = change + length * step, new
-    if promised > _GOOD_ENOUGH**2:
+    start = np.zeros(int(np.count_nonzero(objective.free)))
+    found = newton_minimum(objective.point, start, _TOLERANCE**2, _MAX_ITER)
+    if found.status is Status.CONVERGED:
+        return objective.matrix(found.at.coef + found.step)
+    if found.history[-1] > _GOOD_ENOUGH**2:
         warnings.warn(
-            f"the coefficients did not converge: a further step promises to lower the mean log loss by {promised:.1g}. "
-            "Look for scores that are far from all others, or use StructuredMatrixScaling, which holds them firmly.",
+            f"the coefficients did not converge: a further step promises to lower the mean log loss by "
+            f"{found.history[-1]:.1g}. Look for scores that are far from all others, or use StructuredMatrixScaling, "
+            "which has a stronger penalty.",
             ConvergenceWarning,
             stacklevel=4,
         )
-    return objective.coef(change)
+    return objective.matrix(found.at.coef)

@@ -12,8 +12,10 @@ from scipy import special as sc
 from properly.calibration.base import Calibrator
 from properly.inputs.scores import Sample
 from properly.numeric.probabilities import Array
+from properly.solvers.dense import newton_minimum
 
 _MAX_ITER = 200
+_TOLERANCE = 1e-8  # of the slope: a step this small leaves an error of about its square
 _FARTHEST, _LARGEST = 1e100, float(np.finfo(np.float64).max)
 
 
@@ -81,19 +83,27 @@ def best_slope(sample: Sample) -> float:
     own = problem.own_score(_noise(sample) if problem.separated else None)
     if problem.sums(0.0)[0] >= own:
         return 0.0
-    slope, low, high = 1.0 / float(np.std(logits) or 1.0), 0.0, np.inf
-    for _ in range(_MAX_ITER):
-        expected, curvature = problem.sums(slope)
-        low, high = (slope, high) if expected < own else (low, slope)
-        with np.errstate(all="ignore"):
-            newton = slope + np.divide(own - expected, curvature)
-        if not low < newton < high:  # doubling, or halving the bracket
-            newton = 2.0 * slope if np.isinf(high) else 0.5 * (low + high)
-        newton = min(newton, 4.0 * slope)
-        if abs(newton - slope) <= 1e-13 * slope:
-            break
-        slope = newton
-    return float(slope / unit)
+
+    def point(slope: Array) -> _Point:
+        expected, curvature = problem.sums(float(slope[0]))
+        return _Point(slope, np.array([expected - own]), curvature)
+
+    start = np.array([1.0 / float(np.sqrt(np.mean(np.square(logits))))])
+    found = newton_minimum(point, start, _TOLERANCE, _MAX_ITER, gap=lambda at: np.abs(at.step() / at.coef)[0])
+    return float((found.at.coef[0] + found.step[0]) / unit)
+
+
+class _Point(NamedTuple):
+    """The derivatives of the log loss at a slope."""
+
+    coef: Array
+    gradient: Array
+    curvature: float
+    value: None = None
+
+    def step(self) -> Array:
+        """Newton's step, at most four times the slope: far from the optimum the curvature may vanish."""
+        return -self.gradient / max(self.curvature, 0.25 * float(abs(self.gradient[0] / self.coef[0])))
 
 
 def _noise(sample: Sample) -> Array:

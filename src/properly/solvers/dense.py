@@ -53,7 +53,7 @@ class Minimum(Generic[L]):
     """Where Newton's method ended and how.
 
     `step` is the next step, which was not taken: a last one that costs nothing, if the status is CONVERGED. `history`
-    has what was left to gain at every point; the last entry belongs to `at`.
+    has the gap of every point, the last entry that of `at`.
     """
 
     at: L
@@ -75,7 +75,7 @@ def newton_minimum(
 
     A step is halved until the value falls by 1e-4 of what was promised (Armijo's rule). Where values are not known, or
     rounding hides their change, it is halved until the slope at its end is not steeply uphill. The search ends when no
-    objective is left with more to gain than `tolerance`, when no step helps, or when rounding allows no progress.
+    objective is farther than `tolerance` from its minimum, when no step helps, or when rounding allows no progress.
 
     Parameters
     ----------
@@ -83,9 +83,9 @@ def newton_minimum(
         It may move them, say onto a constraint; `Local.coef` tells where to.
     start : array of shape (d,), or (m, d) for m objectives
     tolerance : float
-        In units of the objective.
+        In the unit of the objective, or that of `gap`.
     gap : function of a `Local`, optional
-        What is left to gain there, at most; by default what the next step promises to first order, -gradient·step.
+        How far it is from its minimum; by default what the next step promises to first order, -gradient·step.
     unbounded : function of a `Local`, optional
         Whether the point shows that there is no minimum; the search then ends as stalled.
 
