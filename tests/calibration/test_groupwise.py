@@ -181,6 +181,20 @@ def test_no_step_makes_a_line_less_probable(monkeypatch):
     assert np.all(best[:, 0] != start[:, 0])
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_logarithms_and_decisions_are_those_of_the_probabilities(n_classes):
+    rng = np.random.default_rng(0)
+    y, groups = rng.integers(0, n_classes, 200), rng.integers(0, 3, 200)
+    scores = 2.0 * y + rng.normal(size=200) if n_classes == 2 else 2.0 * np.eye(3)[y] + rng.normal(size=(200, 3))
+    model = GroupwiseCalibration("platt").fit(scores, y, groups)
+    p, log_p, decision = (
+        method(scores, groups) for method in (model.predict_proba, model.predict_log_proba, model.decision_function)
+    )
+    assert log_p == pytest.approx(np.log(p), abs=1e-9)
+    assert decision == pytest.approx(log_p[:, 1] - log_p[:, 0] if n_classes == 2 else log_p, abs=1e-9)
+    assert np.array_equal(model.predict(scores, groups), p.argmax(axis=1))
+
+
 def test_alike_groups_keep_the_pooled_map_exactly():
     scores, y, groups, _ = grouped([100, 100, 100], [0.0] * 3, [1.0] * 3, seed=1)
     model = GroupwiseCalibration("platt").fit(scores, y, groups)

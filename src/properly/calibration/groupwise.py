@@ -15,11 +15,12 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from properly.calibration.base import Calibrator
 from properly.calibration.methods import calibrator_of
+from properly.classifier import chosen, decisions, log_probabilities, probabilities
 from properly.inputs.scores import class_log_odds
 from properly.inputs.weights import checked_weight
 from properly.links import Logit
 from properly.numeric.probabilities import Array
-from properly.numeric.scaling import Standardiser
+from properly.numeric.scaling import Standardizer
 from properly.solvers.dense import newton_minimum
 
 # How much intercepts and slopes of groups may differ: standard deviations, in log-odds over one standard deviation of
@@ -50,7 +51,7 @@ def _log_belief(spread: float) -> float:
 class GroupLines:
     """What every group adds to pooled log-odds: intercept + slope · z; the last, 0, is for new groups."""
 
-    standard: Standardiser
+    standardize: Standardizer
     intercept: Array
     slope: Array
     spread: tuple[float, float]  # of intercepts and of slopes
@@ -64,10 +65,10 @@ class GroupLines:
         uncertain = np.abs(score) < CERTAIN  # the others cannot be moved, and so tell nothing
         if not uncertain.any():
             none = np.zeros(n_groups + 1)
-            return cls(Standardiser(0.0, 0.0), none, none, (0.0, 0.0), none[:-1])
+            return cls(Standardizer(0.0, 0.0), none, none, (0.0, 0.0), none[:-1])
         score, weight = score[uncertain], weight[uncertain]
-        standard = Standardiser.of(score, weight)
-        rows = GroupRows(score, standard(score), positive[uncertain], weight, group[uncertain])
+        standardize = Standardizer.of(score, weight)
+        rows = GroupRows(score, standardize(score), positive[uncertain], weight, group[uncertain])
         best = (0.0, 0.0)
         fits = {best: _fitted_lines(rows, best, np.zeros((n_groups, 2)))}
         while True:  # along one of the two at a time, until none gets better
@@ -82,11 +83,11 @@ class GroupLines:
                 break
             best = winner
         intercept, slope = np.pad(fits[best].coef, ((0, 1), (0, 0))).T
-        return cls(standard, intercept, slope, best, fits[best].share)
+        return cls(standardize, intercept, slope, best, fits[best].share)
 
     def log_odds(self, pooled: Array, group: Indices) -> Array:
         certain = np.abs(pooled) >= CERTAIN
-        moved = pooled + self.intercept[group] + self.slope[group] * self.standard(pooled)
+        moved = pooled + self.intercept[group] + self.slope[group] * self.standardize(pooled)
         return np.where(certain, np.copysign(np.inf, pooled), moved)
 
 
@@ -254,20 +255,26 @@ class GroupwiseCalibration(BaseEstimator):
 
     def predict_proba(self, scores: ArrayLike, groups: ArrayLike) -> Array:
         """Class probabilities of shape (n, K), one column per entry of ``classes_``."""
+        return probabilities(self._log_scores(scores, groups))
+
+    def predict_log_proba(self, scores: ArrayLike, groups: ArrayLike) -> Array:
+        """The logarithms of the class probabilities, finite also where a probability is too small for float64."""
+        return log_probabilities(self._log_scores(scores, groups))
+
+    def decision_function(self, scores: ArrayLike, groups: ArrayLike) -> Array:
+        """The calibrated log-odds of the second of two classes, of shape (n,); log-probabilities (n, K) for more."""
+        return decisions(self._log_scores(scores, groups))
+
+    def predict(self, scores: ArrayLike, groups: ArrayLike) -> NDArray[Any]:
+        """The most probable class."""
+        return chosen(self._log_scores(scores, groups), self.classes_)
+
+    def _log_scores(self, scores: ArrayLike, groups: ArrayLike) -> Array:
         check_is_fitted(self, "lines_")
         log_odds = self._pooled_log_odds(scores)
         index = self._positions(_checked_groups(groups, len(log_odds)))
         columns = [each.log_odds(column, index) for each, column in zip(self.lines_, log_odds.T, strict=True)]
-        if len(columns) == 1:
-            p, q = Logit().inverse_pair(columns[0])
-            return np.column_stack([q, p])
-        log_p = sc.log_expit(np.column_stack(columns))
-        ruled_out = np.isneginf(log_p).all(axis=1, keepdims=True)  # then no class is preferred: all are equal
-        return np.asarray(sc.softmax(np.where(ruled_out, 0.0, log_p), axis=1))
-
-    def predict(self, scores: ArrayLike, groups: ArrayLike) -> NDArray[Any]:
-        """The most probable class."""
-        return np.asarray(self.classes_[self.predict_proba(scores, groups).argmax(axis=1)])
+        return columns[0] if len(columns) == 1 else np.asarray(sc.log_expit(np.column_stack(columns)))
 
     def _pooled_log_odds(self, scores: ArrayLike) -> Array:
         """Those of the second of two classes, or of each of more, one column each."""
@@ -286,7 +293,7 @@ class GroupwiseCalibration(BaseEstimator):
                 f"none of the groups was seen in fit: got {names.tolist()[0]!r} and the like, where fit had "
                 f"{self.groups_.tolist()[0]!r} and the like; every row has the pooled map.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         return np.array([known.get(name, len(known)) for name in names.tolist()], dtype=np.intp)[index]
 

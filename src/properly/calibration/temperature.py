@@ -10,13 +10,14 @@ from scipy import optimize
 from scipy import special as sc
 
 from properly.calibration.base import Calibrator
+from properly.classifier import log_probabilities
 from properly.inputs.scores import Sample
+from properly.numeric.limits import FARTHEST, LARGEST
 from properly.numeric.probabilities import Array
 from properly.solvers.dense import newton_minimum
 
 _MAX_ITER = 200
 _TOLERANCE = 1e-8  # of the slope: a step this small leaves an error of about its square
-_FARTHEST, _LARGEST = 1e100, float(np.finfo(np.float64).max)
 
 
 class TemperatureScaling(Calibrator):
@@ -53,9 +54,6 @@ class TemperatureScaling(Calibrator):
 
     slope_: float
 
-    def __init__(self, *, input: str = "score") -> None:
-        self.input = input
-
     @property
     def temperature_(self) -> float:
         return 1.0 / self.slope_ if self.slope_ > 0.0 else np.inf
@@ -70,7 +68,7 @@ class TemperatureScaling(Calibrator):
 def bounded(logits: Array, slope: float = 1.0) -> Array:
     """Logits times a slope; beyond ±1e100 they count as that, so that what is done to them cannot overflow."""
     with np.errstate(over="ignore"):
-        return np.clip(slope * logits, -_FARTHEST, _FARTHEST)
+        return np.clip(slope * logits, -FARTHEST, FARTHEST)
 
 
 def best_slope(sample: Sample) -> float:
@@ -114,7 +112,7 @@ def _noise(sample: Sample) -> Array:
 def _centred(logits: Array) -> Array:
     """Only differences within a row matter; with the largest at 0 nothing overflows."""
     with np.errstate(over="ignore"):
-        return np.maximum(logits - logits.max(axis=1, keepdims=True), -_LARGEST)
+        return np.maximum(logits - logits.max(axis=1, keepdims=True), -LARGEST)
 
 
 class _Slope(NamedTuple):
@@ -190,9 +188,6 @@ class EnsembleTemperatureScaling(Calibrator):
     slope_: float
     weights_: Array
 
-    def __init__(self, *, input: str = "score") -> None:
-        self.input = input
-
     def _fit(self, sample: Sample) -> None:
         self.slope_ = best_slope(sample)
         log_p = _log_forecasts(sample.scores, self.slope_)[:, np.arange(len(sample.codes)), sample.codes]
@@ -207,11 +202,7 @@ class EnsembleTemperatureScaling(Calibrator):
 
 def _log_forecasts(scores: Array, slope: float) -> Array:
     """The logarithms of the three forecasts, of shape (3, n, K)."""
-    logits = bounded(scores, slope), bounded(scores)
-    if scores.ndim == 1:
-        tempered, raw = (np.stack([sc.log_expit(-v), sc.log_expit(v)], axis=1) for v in logits)
-    else:
-        tempered, raw = (sc.log_softmax(v, axis=1) for v in logits)
+    tempered, raw = log_probabilities(bounded(scores, slope)), log_probabilities(bounded(scores))
     return np.stack([tempered, raw, np.full_like(raw, -np.log(raw.shape[1]))])
 
 

@@ -7,18 +7,16 @@ from typing import Self
 
 import numpy as np
 
+from properly.numeric.limits import FARTHEST
 from properly.numeric.probabilities import Array
-
-_FARTHEST = 1e100  # its square is still a number
-_SMALL = 1e-100
 
 
 @dataclass(frozen=True)
-class Standardiser:
+class Standardizer:
     """z = (score - center)/scale: mean 0 and standard deviation 1 over the calibration data.
 
-    Scores more than 1e100 standard deviations away count as that far. Scores that are all equal become 0, and so does
-    any other then: they tell nothing.
+    Scores more than 1e100 standard deviations away count as that far. If all calibration scores are equal, every score
+    becomes 0.
     """
 
     center: float
@@ -30,7 +28,7 @@ class Standardiser:
         if low == high:
             return cls(low, 0.0)
         largest = max(abs(low), abs(high))
-        unit = 1.0 if _SMALL < largest < 1.0 / _SMALL else largest  # squares must neither overflow nor vanish
+        unit = 1.0 if 1.0 / FARTHEST < largest < FARTHEST else largest  # squares must neither overflow nor vanish
         relative = score if unit == 1.0 else score / unit
         mean = float(np.average(relative, weights=weight))
         deviation = relative - mean
@@ -42,4 +40,4 @@ class Standardiser:
             return np.zeros_like(score)
         half = 0.5 if self.scale > 1e300 else 1.0  # the difference of the largest numbers overflows
         with np.errstate(over="ignore"):
-            return np.clip((half * score - half * self.center) / (half * self.scale), -_FARTHEST, _FARTHEST)
+            return np.clip((half * score - half * self.center) / (half * self.scale), -FARTHEST, FARTHEST)
