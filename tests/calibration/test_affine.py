@@ -13,7 +13,7 @@ from properly.calibration import (
     TemperatureScaling,
     VectorScaling,
 )
-from properly.calibration import softmax_fit as softmax_newton
+from properly.calibration.affine import _Objective
 
 
 def data(n=400, seed=0):
@@ -102,7 +102,7 @@ def test_twelve_classes():
 def test_curvature_products_lead_to_the_same_coefficients(monkeypatch):
     logits, y, weight = data()
     whole = MatrixScaling().fit(logits, y, weight).coef_
-    monkeypatch.setattr("properly.calibration.softmax_fit._WHOLE_MATRIX", 0)
+    monkeypatch.setattr("properly.calibration.affine._WHOLE_MATRIX", 0)
     assert MatrixScaling().fit(logits, y, weight).coef_ == pytest.approx(whole, abs=1e-6)
 
 
@@ -135,7 +135,7 @@ def test_the_unit_of_the_logits_does_not_matter(model, unit):
 
 
 def test_a_fit_that_does_not_converge_says_so(monkeypatch):
-    monkeypatch.setattr("properly.calibration.softmax_fit._MAX_ITER", 1)
+    monkeypatch.setattr("properly.calibration.affine._MAX_ITER", 1)
     logits, y, _ = data()
     with pytest.warns(ConvergenceWarning, match="StructuredMatrixScaling"):
         MatrixScaling().fit(logits, y)
@@ -144,13 +144,13 @@ def test_a_fit_that_does_not_converge_says_so(monkeypatch):
 @pytest.mark.parametrize("model", [MatrixScaling(), StructuredMatrixScaling(), DirichletCalibration()], ids=str)
 def test_rounding_does_not_keep_a_fit_busy(model, monkeypatch):
     counts = []
-    point = softmax_newton._Objective.point
+    point = _Objective.point
 
     def counted(self, change):
         counts.append(1)
         return point(self, change)
 
-    monkeypatch.setattr(softmax_newton._Objective, "point", counted)
+    monkeypatch.setattr(_Objective, "point", counted)
     y = np.arange(200) % 5
     model.fit(np.eye(5)[y] * 3.0, y)
     assert len(counts) < 200

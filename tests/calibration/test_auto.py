@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.metrics import log_loss
 
 from properly.calibration import AutoCalibration, IsotonicCalibration, PlattScaling, TemperatureScaling
-from properly.calibration.auto_maps import Labels, apply, fit_with_prior, for_many_classes, for_two_classes, log_softmax
+from properly.calibration.auto_maps import Labels, apply, fit_with_prior, for_many_classes, for_two_classes
 
 
 def two_classes(n, seed=0, log_odds=lambda s: s, scale=2.0, shift=-0.5):
@@ -38,7 +38,7 @@ def test_evidence_agrees_with_numerical_integration():
     fitted = fit_with_prior(features, offset, labels, np.array([[0.25]]), np.zeros(1))
 
     def log_posterior(slope):
-        log_p = log_softmax(apply(features, np.array([slope]), offset))
+        log_p = sc.log_softmax(apply(features, np.array([slope]), offset), axis=1)
         return labels.log_likelihood(log_p) + stats.norm.logpdf(slope, scale=2.0)
 
     top = log_posterior(fitted.coef[0])
@@ -58,7 +58,9 @@ def test_the_mode_and_the_curvature_of_three_classes():
     fitted = fit_with_prior(features, logits, labels, precision, np.ones(6))
 
     def objective(coef):
-        return labels.log_likelihood(log_softmax(apply(features, coef, logits))) - 0.5 * coef @ precision @ coef
+        return (
+            labels.log_likelihood(sc.log_softmax(apply(features, coef, logits), axis=1)) - 0.5 * coef @ precision @ coef
+        )
 
     step = 1e-4 * np.eye(6)
     gradient = [(objective(fitted.coef + e) - objective(fitted.coef - e)) / 2e-4 for e in step]

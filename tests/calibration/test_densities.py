@@ -224,7 +224,8 @@ def test_piecewise_log_odds_are_three_straight_pieces():
     model = fitted(PiecewiseLogOddsCalibration, positive, negative)
     modes = [each.mode for each in fitted(AsymmetricLaplaceCalibration, positive, negative).densities_]
     each = model.maps_[0]
-    assert each.standard.center + each.standard.scale * each.knots == pytest.approx(modes)
+    center, scale = each.features.standardize.center, each.features.standardize.scale
+    assert center + scale * each.features.knots == pytest.approx(modes)
     grid = np.linspace(-6.0, 6.0, 2401)
     bends = np.abs(np.diff(each.log_odds(grid), 2)) > 1e-9
     assert np.all(np.min(np.abs(grid[1:-1][bends][:, None] - modes), axis=1) < 0.011)

@@ -7,8 +7,7 @@ from scipy import special as sc
 from sklearn.base import clone
 
 from properly.calibration import GroupwiseCalibration, IsotonicCalibration, PlattScaling, TemperatureScaling
-from properly.calibration import groupwise as group_lines
-from properly.calibration.groupwise import SPREADS
+from properly.calibration.groupwise import SPREADS, GroupRows, _fitted_lines, _Posterior
 
 
 def grouped(sizes, intercept, slope, seed=0):
@@ -171,18 +170,29 @@ def test_classes_too_improbable_for_float64_are_still_compared():
 
 def test_no_step_makes_a_line_less_probable(monkeypatch):
     """Newton's full step overshoots from here; without a chance to halve it there is none."""
-    rows = group_lines.GroupRows(np.zeros(200), np.arange(200) < 100, np.full(200, 50.0), np.repeat([0, 1], 100))
-    problem = group_lines._Problem(rows, np.zeros(200), 2)
-    spread, start = (3.2, 0.0), np.array([[-12.0, 0.5], [0.0, 0.0]])
-    scale = np.array(spread)[:, None]
-    before = problem._log_posterior(np.array([start[0] / 3.2, start[1]]), scale)
-    best = problem.solve(spread, start).coef
-    monkeypatch.setattr(group_lines, "_MAX_HALVINGS", 1)
-    found = problem.solve(spread, start).coef
-    after = problem._log_posterior(np.array([found[0] / 3.2, found[1]]), scale)
-    assert np.all(after >= before)
+    rows = GroupRows(np.zeros(200), np.zeros(200), np.arange(200) < 100, np.full(200, 50.0), np.repeat([0, 1], 100))
+    spread, start = (3.2, 0.0), np.array([[-12.0, 0.0], [0.5, 0.0]])
+    best = _fitted_lines(rows, spread, start).coef
+    monkeypatch.setattr("properly.solvers.dense._HALVINGS", 1)
+    found = _fitted_lines(rows, spread, start).coef
+    before, after = (_Posterior(rows, np.array(spread), coef / [3.2, 1.0]).value for coef in (start, found))
+    assert np.all(after <= before)
     assert found[0, 0] == start[0, 0]
-    assert np.all(best[0] != start[0])
+    assert np.all(best[:, 0] != start[:, 0])
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_logarithms_and_decisions_are_those_of_the_probabilities(n_classes):
+    rng = np.random.default_rng(0)
+    y, groups = rng.integers(0, n_classes, 200), rng.integers(0, 3, 200)
+    scores = 2.0 * y + rng.normal(size=200) if n_classes == 2 else 2.0 * np.eye(3)[y] + rng.normal(size=(200, 3))
+    model = GroupwiseCalibration("platt").fit(scores, y, groups)
+    p, log_p, decision = (
+        method(scores, groups) for method in (model.predict_proba, model.predict_log_proba, model.decision_function)
+    )
+    assert log_p == pytest.approx(np.log(p), abs=1e-9)
+    assert decision == pytest.approx(log_p[:, 1] - log_p[:, 0] if n_classes == 2 else log_p, abs=1e-9)
+    assert np.array_equal(model.predict(scores, groups), p.argmax(axis=1))
 
 
 def test_alike_groups_keep_the_pooled_map_exactly():

@@ -1,47 +1,42 @@
-"""Affine maps of the logits of all classes together: what vector, matrix and Dirichlet scaling share."""
+"""Affine maps of the logits of all classes together: vector, matrix, structured matrix and Dirichlet scaling."""
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
 from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special as sc
+from scipy.sparse.linalg import LinearOperator, cg
+from sklearn.exceptions import ConvergenceWarning
 
+from properly import kernels
 from properly.calibration.base import Calibrator
-from properly.calibration.softmax_fit import fit_softmax
 from properly.calibration.temperature import best_slope, bounded
+from properly.classifier import log_probabilities
+from properly.engines.base import Engine
+from properly.engines.memory import MemoryEngine
 from properly.inputs.scores import Sample
+from properly.kernels import LinearModel
+from properly.losses import LogLoss, SoftmaxComposite
+from properly.numeric.limits import LARGEST
 from properly.numeric.probabilities import Array
+from properly.solvers import Status
+from properly.solvers.dense import newton_minimum, solve_positive
 
-_LARGEST = float(np.finfo(np.float64).max)
 TINY = 1e-3  # of a row: what keeps otherwise free coefficients finite when the classes are separable
 
 
-class Ridge(NamedTuple):
-    """How strongly coefficients are held at those of the identity map, in units of the summed loss.
-
-    The penalty is ½ (diagonal Σ_k (W_kk - 1)² + off_diagonal Σ_{k≠j} W_kj² + intercept Σ_k b_k²); infinite: held fast.
-    """
-
-    diagonal: float
-    off_diagonal: float
-    intercept: float
-
-    def table(self, n_classes: int) -> Array:
-        """The strengths, of shape (K, K + 1) like the coefficients."""
-        strengths = np.full((n_classes, n_classes + 1), self.off_diagonal)
-        strengths[:, -1] = self.intercept
-        np.fill_diagonal(strengths, self.diagonal)
-        return strengths
-
-
 class AffineScaling(Calibrator):
-    """p = softmax(W z + b), z being the logits less their mean in every row, times `slope_`; a subclass holds W and b.
+    """p = softmax(W z + b), z being the logits less their mean in every row, times `slope_`.
 
-    The slope makes z of root mean square 1, so that penalties mean the same for logits of any unit.
-    Two classes are treated the same, with logits -s/2 and s/2.
+    The slope makes z of root mean square 1, so that penalties mean the same for logits of any unit. A subclass says how
+    strongly W and b are held at the identity. Two classes are treated the same, with logits -s/2 and s/2.
     """
 
     coef_: Array
@@ -49,8 +44,12 @@ class AffineScaling(Calibrator):
     slope_: float
 
     @abstractmethod
-    def _ridge(self, n_classes: int, weight: float) -> Ridge:
-        """The penalty for K classes and a total weight of the rows."""
+    def _strengths(self, n_classes: int, weight: float) -> tuple[float, float, float]:
+        """Those of the penalty on the diagonal, off it and on intercepts, for K classes and a total weight of the rows.
+
+        The penalty, in units of the summed loss, is
+        ½ (diagonal Σ_k (W_kk - 1)² + off_diagonal Σ_{k≠j} W_kj² + intercept Σ_k b_k²); infinite means held at 1 or 0.
+        """
 
     def _slope(self, sample: Sample) -> float:
         """What the logits are multiplied by before anything else."""
@@ -66,8 +65,11 @@ class AffineScaling(Calibrator):
         self.slope_ = self._slope(sample)
         n_classes = len(self.classes_)
         weight = float(len(sample.codes) if sample.weight is None else sample.weight.sum())
-        strengths = self._ridge(n_classes, weight).table(n_classes) / weight
-        coef = fit_softmax(self._features(sample.scores), sample, weight, strengths)
+        diagonal, off_diagonal, intercept = self._strengths(n_classes, weight)
+        strengths = np.full((n_classes, n_classes + 1), off_diagonal)
+        strengths[:, -1] = intercept
+        np.fill_diagonal(strengths, diagonal)
+        coef = fit_softmax(self._features(sample.scores), sample, weight, strengths / weight)
         self.coef_, self.intercept_ = coef[:, :-1], coef[:, -1]
 
     def _log_scores(self, scores: Array) -> Array:
@@ -83,12 +85,13 @@ def standard_slope(logits: Array, weight: Array | None) -> float:
     relative = logits / largest  # squares must neither overflow nor vanish
     relative = 0.5 * relative[:, None] if relative.ndim == 1 else relative - relative.mean(axis=1, keepdims=True)
     unit = largest * float(np.sqrt(np.average(np.square(relative).mean(axis=1), weights=weight)))
-    return min(1.0 / unit, _LARGEST) if unit > 0.0 else 1.0
+    return min(1.0 / unit, LARGEST) if unit > 0.0 else 1.0
 
 
-def check_strength(value: float, name: str) -> None:
+def _positive(value: float, name: str) -> float:
     if not (isinstance(value, Real) and 0.0 < value < np.inf):
         raise ValueError(f"{name} must be positive and finite, got {value!r}.")
+    return value
 
 
 class VectorScaling(AffineScaling):
@@ -123,11 +126,8 @@ class VectorScaling(AffineScaling):
     (3, 3)
     """
 
-    def __init__(self, *, input: str = "score") -> None:
-        self.input = input
-
-    def _ridge(self, n_classes: int, weight: float) -> Ridge:
-        return Ridge(TINY, np.inf, TINY)
+    def _strengths(self, n_classes: int, weight: float) -> tuple[float, float, float]:
+        return TINY, np.inf, TINY
 
 
 class MatrixScaling(AffineScaling):
@@ -162,11 +162,8 @@ class MatrixScaling(AffineScaling):
     (3,)
     """
 
-    def __init__(self, *, input: str = "score") -> None:
-        self.input = input
-
-    def _ridge(self, n_classes: int, weight: float) -> Ridge:
-        return Ridge(TINY, TINY, TINY)
+    def _strengths(self, n_classes: int, weight: float) -> tuple[float, float, float]:
+        return TINY, TINY, TINY
 
 
 class StructuredMatrixScaling(AffineScaling):
@@ -212,10 +209,9 @@ class StructuredMatrixScaling(AffineScaling):
     def _slope(self, sample: Sample) -> float:
         return best_slope(sample)
 
-    def _ridge(self, n_classes: int, weight: float) -> Ridge:
-        check_strength(self.strength, "strength")
-        few, many = self.strength * n_classes, self.strength * n_classes * (n_classes - 1)
-        return Ridge(few, many, few)
+    def _strengths(self, n_classes: int, weight: float) -> tuple[float, float, float]:
+        few = _positive(self.strength, "strength") * n_classes
+        return few, few * (n_classes - 1), few
 
 
 _STEEPEST = 1e50  # a penalty beyond its square is the same: nothing moves
@@ -264,24 +260,102 @@ class DirichletCalibration(AffineScaling):
         self.input = input
 
     def _slope(self, sample: Sample) -> float:
-        return standard_slope(_log_probabilities_of(sample.scores), sample.weight)
+        return standard_slope(log_probabilities(bounded(sample.scores)), sample.weight)
 
     def _features(self, scores: Array) -> Array:
-        return bounded(_log_probabilities_of(scores), self.slope_)
+        return bounded(log_probabilities(bounded(scores)), self.slope_)
 
-    def _ridge(self, n_classes: int, weight: float) -> Ridge:
-        check_strength(self.off_diagonal, "off_diagonal")
-        check_strength(self.intercept, "intercept")
-        pairs = n_classes * (n_classes - 1)
-        return Ridge(
+    def _strengths(self, n_classes: int, weight: float) -> tuple[float, float, float]:
+        off_diagonal = _positive(self.off_diagonal, "off_diagonal") * min(self.slope_, _STEEPEST) ** 2
+        intercept = _positive(self.intercept, "intercept")
+        return (
             TINY,
-            TINY + 2.0 * weight * self.off_diagonal * min(self.slope_, _STEEPEST) ** 2 / pairs,
-            TINY + 2.0 * weight * self.intercept / n_classes,
+            TINY + 2.0 * weight * off_diagonal / (n_classes * (n_classes - 1)),
+            TINY + 2.0 * weight * intercept / n_classes,
         )
 
 
-def _log_probabilities_of(scores: Array) -> Array:
-    logits = bounded(scores)
-    if scores.ndim == 1:
-        return np.column_stack([sc.log_expit(-logits), sc.log_expit(logits)])
-    return np.asarray(sc.log_softmax(logits, axis=1))
+_WHOLE_MATRIX = 1500  # with more coefficients, products with the curvature matrix are cheaper than the matrix
+_MAX_ITER = 300
+_TOLERANCE = 3e-8  # a Newton step that promises to lower the mean loss by less than its square is the last one
+_GOOD_ENOUGH = 1e-6  # where rounding hides any further descent
+
+
+@dataclass(frozen=True)
+class _Objective:
+    """Mean log loss + ½ Σ strength · (coef - identity)², over the free coefficients' departures from the identity."""
+
+    engine: Engine
+    weight: float
+    strengths: Array  # of shape (K, K + 1); infinite: held at the identity
+
+    @property
+    def free(self) -> NDArray[np.bool_]:
+        return np.isfinite(self.strengths)
+
+    def matrix(self, departure: Array) -> Array:
+        """All coefficients, of shape (K, K + 1)."""
+        matrix = np.eye(*self.strengths.shape)
+        matrix[self.free] += departure
+        return matrix
+
+    def point(self, departure: Array) -> _Point:
+        sums = self.engine.reduce(kernels.gradient, _MODEL, self.matrix(departure), True)
+        pull = self.strengths[self.free] * departure
+        return _Point(
+            self,
+            departure,
+            sums.value / self.weight + 0.5 * float(pull @ departure),
+            sums.gradient[self.free] / self.weight + pull,
+        )
+
+
+class _Point(NamedTuple):
+    objective: _Objective
+    coef: Array
+    value: float
+    gradient: Array
+
+    def step(self) -> Array:
+        """-H⁻¹g, from the whole curvature matrix or by conjugate gradients."""
+        engine, weight, strengths = self.objective.engine, self.objective.weight, self.objective.strengths
+        matrix, free = self.objective.matrix(self.coef), self.objective.free
+        if len(self.coef) <= _WHOLE_MATRIX:
+            hessian = engine.reduce(kernels.hessian, _MODEL, matrix, False, None).hessian
+            index = np.flatnonzero(free)
+            return -solve_positive(hessian[np.ix_(index, index)] / weight + np.diag(strengths[free]), self.gradient)
+
+        def product(direction: Array) -> Array:
+            step = np.zeros_like(matrix)
+            step[free] = direction.ravel()
+            total = engine.reduce(kernels.hessian_product, _MODEL, matrix, step).product
+            return np.asarray(total[free] / weight + strengths[free] * direction.ravel())
+
+        operator: Callable[..., LinearOperator] = LinearOperator
+        curvature = operator((len(self.coef), len(self.coef)), matvec=product, dtype=np.float64)
+        # The nearer the optimum, the more exact the step: convergence stays faster than linear.
+        return -np.asarray(cg(curvature, self.gradient, rtol=min(0.1, float(np.linalg.norm(self.gradient))))[0])
+
+
+_MODEL = LinearModel(SoftmaxComposite(LogLoss()))
+
+
+def fit_softmax(features: Array, sample: Sample, weight: float, strengths: Array) -> Array:
+    """Coefficients and intercepts, of shape (K, K + 1), that minimise mean log loss plus penalty.
+
+    The problem is strictly convex thanks to the penalty.
+    """
+    objective = _Objective(MemoryEngine(features, sample.codes, sample.weight), weight, strengths)
+    start = np.zeros(int(np.count_nonzero(objective.free)))
+    found = newton_minimum(objective.point, start, _TOLERANCE**2, _MAX_ITER)
+    if found.status is Status.CONVERGED:
+        return objective.matrix(found.at.coef + found.step)
+    if found.history[-1] > _GOOD_ENOUGH**2:
+        warnings.warn(
+            f"the coefficients did not converge: a further step promises to lower the mean log loss by "
+            f"{found.history[-1]:.1g}. Look for scores that are far from all others, or use StructuredMatrixScaling, "
+            "which has a stronger penalty.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    return objective.matrix(found.at.coef)

@@ -15,15 +15,14 @@ from properly.calibration.auto_maps import (
     fit_with_prior,
     for_many_classes,
     for_two_classes,
-    log_softmax,
 )
 from properly.calibration.base import Calibrator
 from properly.inputs.scores import Sample
+from properly.numeric.limits import FARTHEST
 from properly.numeric.probabilities import Array
 
 _BELIEF = 0.5  # that the scores are right as they are
 _DOUBT = 0.01  # of a row, which the average gives to the class proportions
-_FARTHEST = 1e100
 _NEGLIGIBLE = 1e-6  # the weight below which predictions do without a map
 
 
@@ -36,7 +35,9 @@ class FittedMap(NamedTuple):
 
     def log_probabilities(self, logits: Array) -> Array:
         candidate = self.candidate
-        return log_softmax(apply(candidate.features(logits), self.coef, candidate.trust * logits))
+        return np.asarray(
+            sc.log_softmax(apply(candidate.features(logits), self.coef, candidate.base_slope * logits), axis=1)
+        )
 
 
 class AutoCalibration(Calibrator):
@@ -109,9 +110,6 @@ class AutoCalibration(Calibrator):
     maps_: list[FittedMap]
     log_proportions_: Array
 
-    def __init__(self, *, input: str = "score") -> None:
-        self.input = input
-
     def _fit(self, sample: Sample) -> None:
         logits = _logits(sample.scores)
         weight = np.ones(len(logits)) if sample.weight is None else sample.weight
@@ -119,7 +117,7 @@ class AutoCalibration(Calibrator):
         candidates = list((for_two_classes if sample.scores.ndim == 1 else for_many_classes)(logits, labels))
         coefs, evidence = _fit_all(candidates, logits, labels)
         self.log_proportions_ = np.log(np.bincount(labels.codes, weight) / weight.sum())
-        evidence = np.append(evidence, labels.log_likelihood(log_softmax(logits)))
+        evidence = np.append(evidence, labels.log_likelihood(sc.log_softmax(logits, axis=1)))
         doubt = _DOUBT / (_DOUBT + weight.sum())
         weights = (1.0 - doubt) * sc.softmax(evidence + np.log([*_beliefs(candidates), _BELIEF]))
         names = [*(each.name for each in candidates), "identity", "proportions"]
@@ -136,7 +134,7 @@ class AutoCalibration(Calibrator):
         constant = np.log(self.weights_["proportions"]) + self.log_proportions_
         log_p = np.tile(constant, (len(logits), 1))
         if self.weights_["identity"] > _NEGLIGIBLE:
-            log_p = np.logaddexp(log_p, np.log(self.weights_["identity"]) + log_softmax(logits))
+            log_p = np.logaddexp(log_p, np.log(self.weights_["identity"]) + sc.log_softmax(logits, axis=1))
         for each in self.maps_:
             log_p = np.logaddexp(log_p, np.log(each.weight) + each.log_probabilities(logits))
         return np.asarray(log_p[:, 1] - log_p[:, 0] if scores.ndim == 1 else log_p)
@@ -145,23 +143,25 @@ class AutoCalibration(Calibrator):
 def _logits(scores: Array) -> Array:
     """Two classes: 0 and the log-odds. Beyond 1e100 counts as 1e100, so that sums stay numbers."""
     logits = np.column_stack([np.zeros_like(scores), scores]) if scores.ndim == 1 else scores
-    return np.clip(logits, -_FARTHEST, _FARTHEST)
+    return np.clip(logits, -FARTHEST, FARTHEST)
 
 
 def _beliefs(candidates: list[Candidate]) -> Array:
     """What is left beside the identity: half for the maps around it, half for the others, in equal parts."""
-    near = np.array([each.trust > 0.0 for each in candidates])
+    near = np.array([each.base_slope > 0.0 for each in candidates])
     return 0.5 * (1.0 - _BELIEF) / np.where(near, near.sum(), (~near).sum())
 
 
 def _fit_all(candidates: list[Candidate], logits: Array, labels: Labels) -> tuple[list[Array], Array]:
-    """Coefficients and log-evidence of every candidate; a fit with the same features and trust is where one starts."""
+    """Coefficients and log-evidence of every candidate, each started where one with the same features ended."""
     fits = []
     for _, family in groupby(candidates, key=lambda each: id(each.features)):
         members = list(family)
         features = members[0].features(logits)
         start = dict.fromkeys((0.0, 1.0), np.zeros(len(members[0].precision)))
         for each in members:
-            fits.append(fit_with_prior(features, each.trust * logits, labels, each.precision, start[each.trust]))
-            start[each.trust] = fits[-1].coef
+            fits.append(
+                fit_with_prior(features, each.base_slope * logits, labels, each.precision, start[each.base_slope])
+            )
+            start[each.base_slope] = fits[-1].coef
     return [each.coef for each in fits], np.array([each.log_evidence for each in fits])

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
+from scipy import special as sc
 
 from properly.numeric.probabilities import Array
-from properly.numeric.scaling import Standardiser
-from properly.solvers.dense import positive_factor
+from properly.numeric.scaling import Standardizer
+from properly.solvers.dense import newton_minimum, positive_factor
 
-# Standardiser deviations of the priors, in log-odds over one standard deviation of the scores unless said otherwise.
+# Standard deviations of the priors, in log-odds over one standard deviation of the scores unless said otherwise.
 NEAR = (0.1, 1.0)  # of intercept and slope around those of the identity, 0 and 1
 FREE = (2.0, 5.0)  # of intercept and slope around 0: scores of any unit
 BENDS = (0.3, 1.0)  # of what is added to a straight line
@@ -33,10 +35,10 @@ class Features(Protocol):
 
 
 class Candidate(NamedTuple):
-    """Logits are trust · score + features · coefficients, where coefficients ~ N(0, precision⁻¹)."""
+    """Logits are base_slope · score + features · coefficients, where coefficients ~ N(0, precision⁻¹)."""
 
     name: str
-    trust: float  # 1: departures from the scores as log-odds; 0: from nothing
+    base_slope: float  # 1: the coefficients are departures from the scores as log-odds; 0: from equal log-odds
     features: Features
     precision: Array
 
@@ -45,10 +47,23 @@ class Candidate(NamedTuple):
 class Temperature:
     """The log-odds themselves, in units of their root mean square."""
 
-    standard: Standardiser
+    standardize: Standardizer
 
     def __call__(self, logits: Array) -> list[Array]:
-        return [np.empty((len(logits), 0)), self.standard(logits[:, 1])[:, None]]
+        return _of_second_class(self.standardize(logits[:, 1])[:, None])
+
+
+@dataclass(frozen=True)
+class Straight:
+    """An intercept and the standardised log-odds."""
+
+    standardize: Standardizer
+
+    def columns(self, score: Array) -> Array:
+        return np.column_stack([np.ones_like(score), self.standardize(score)])
+
+    def __call__(self, logits: Array) -> list[Array]:
+        return _of_second_class(self.columns(logits[:, 1]))
 
 
 @dataclass(frozen=True)
@@ -58,38 +73,28 @@ class Curve:
     The bends are scaled together, so that the largest has the root mean square 1 over the calibration data.
     """
 
-    standard: Standardiser
+    straight: Straight
     bends: Callable[[Array], Array]
     line: Array  # coefficients of the bends' straight lines, of shape (2, number of bends)
     scale: float
 
     @classmethod
-    def of(cls, standard: Standardiser, bends: Callable[[Array], Array], score: Array, weight: Array) -> Curve | None:
+    def of(cls, straight: Straight, bends: Callable[[Array], Array], score: Array, weight: Array) -> Curve | None:
         """None if the bends are straight lines on these data, and so tell nothing."""
-        straight, bent = _straight(standard, score), bends(score)
+        columns, bent = straight.columns(score), bends(score)
         root = np.sqrt(weight)[:, None]
-        line = np.asarray(np.linalg.lstsq(root * straight, root * bent, rcond=None)[0], dtype=np.float64)
-        scale = float(np.sqrt(np.average(np.square(bent - straight @ line), axis=0, weights=weight)).max(initial=0.0))
-        return cls(standard, bends, line, scale) if scale > 1e-6 else None
+        line = np.asarray(np.linalg.lstsq(root * columns, root * bent, rcond=None)[0], dtype=np.float64)
+        scale = float(np.sqrt(np.average(np.square(bent - columns @ line), axis=0, weights=weight)).max(initial=0.0))
+        return cls(straight, bends, line, scale) if scale > 1e-6 else None
 
     def __call__(self, logits: Array) -> list[Array]:
-        straight = _straight(self.standard, logits[:, 1])
-        bent = (self.bends(logits[:, 1]) - straight @ self.line) / self.scale
-        return [np.empty((len(logits), 0)), np.concatenate([straight, bent], axis=1)]
+        columns = self.straight.columns(logits[:, 1])
+        bent = (self.bends(logits[:, 1]) - columns @ self.line) / self.scale
+        return _of_second_class(np.concatenate([columns, bent], axis=1))
 
 
-@dataclass(frozen=True)
-class Straight:
-    """An intercept and the standardised log-odds."""
-
-    standard: Standardiser
-
-    def __call__(self, logits: Array) -> list[Array]:
-        return [np.empty((len(logits), 0)), _straight(self.standard, logits[:, 1])]
-
-
-def _straight(standard: Standardiser, score: Array) -> Array:
-    return np.column_stack([np.ones_like(score), standard(score)])
+def _of_second_class(columns: Array) -> list[Array]:
+    return [np.empty((len(columns), 0)), columns]
 
 
 @dataclass(frozen=True)
@@ -126,25 +131,25 @@ class Waves:
 def for_two_classes(logits: Array, labels: Labels) -> Iterator[Candidate]:
     """Temperatures, straight lines and curves; `logits` has the columns 0 and log-odds."""
     score, weight = logits[:, 1], labels.weight
-    standard = Standardiser.of(score, weight)
-    spread = min(standard.scale, _WIDEST)
+    standardize = Standardizer.of(score, weight)
+    spread = min(standardize.scale, _WIDEST)
     largest = float(np.abs(score).max(initial=0.0)) or 1.0
     unit = largest * float(np.sqrt(np.average(np.square(score / largest), weights=weight)))
-    temperature = Temperature(Standardiser(0.0, unit))
+    temperature = Temperature(Standardizer(0.0, unit))
     yield Candidate(f"near {NEAR[-1]:g} temperature", 1.0, temperature, _precision(NEAR[-1] * min(unit, _WIDEST)))
     yield Candidate(f"free {FREE[-1]:g} temperature", 0.0, temperature, _precision(FREE[-1]))
     lines = [(f"near {sd:g}", 1.0, (sd, sd * spread)) for sd in NEAR] + [(f"free {sd:g}", 0.0, (sd, sd)) for sd in FREE]
-    straight = Straight(standard)
-    for name, trust, sds in lines:
-        yield Candidate(f"{name} line", trust, straight, _precision(*sds))
+    straight = Straight(standardize)
+    for name, base_slope, sds in lines:
+        yield Candidate(f"{name} line", base_slope, straight, _precision(*sds))
     kinds: dict[str, Callable[[Array], Array]] = {"asinh": Flattening(), "waves": Waves.of(score, labels)}
     for bent, bends in kinds.items():
-        curve = Curve.of(standard, bends, score, weight)
+        curve = Curve.of(straight, bends, score, weight)
         if curve is not None:
             for bend in BENDS:
-                for name, trust, sds in lines:
+                for name, base_slope, sds in lines:
                     width = curve.line.shape[1]
-                    yield Candidate(f"{name} {bent} {bend:g}", trust, curve, _precision(*sds, *[bend] * width))
+                    yield Candidate(f"{name} {bent} {bend:g}", base_slope, curve, _precision(*sds, *[bend] * width))
 
 
 def _precision(*sds: float) -> Array:
@@ -165,7 +170,7 @@ class Joint:
 
     @classmethod
     def of(cls, logits: Array, weight: Array, others: bool) -> Joint:
-        log_p = log_softmax(logits)
+        log_p = sc.log_softmax(logits, axis=1)
         center, flat_center = (np.average(x, axis=0, weights=weight) for x in (log_p, np.arcsinh(log_p)))
         deviation = log_p - center
         deviation -= deviation.mean(axis=1, keepdims=True)
@@ -174,7 +179,7 @@ class Joint:
         return cls(max(float(spread), 1.0 / _WIDEST), center, flat_center, others)
 
     def __call__(self, logits: Array) -> list[Array]:
-        log_p = log_softmax(logits)
+        log_p = sc.log_softmax(logits, axis=1)
         flat = np.arcsinh(log_p) - self.flat_center
         rest = (log_p - self.center) / (self.unit * np.sqrt(log_p.shape[1]))
         return [
@@ -201,9 +206,9 @@ def for_many_classes(logits: Array, labels: Labels) -> Iterator[Candidate]:
     features = {others: Joint.of(logits, labels.weight, others) for others in (False, True)}
     slope = min(NEAR[-1] * features[False].unit, _WIDEST)
     for own, others in strengths:
-        for name, trust, width in (("near", 1.0, slope), ("free", 0.0, FREE[-1])):
+        for name, base_slope, width in (("near", 1.0, slope), ("free", 0.0, FREE[-1])):
             label = f"{name} own {own:g}" + (f" others {others:g}" if others else "")
-            yield Candidate(label, trust, features[others > 0.0], _joint_precision(n_classes, width, own, others))
+            yield Candidate(label, base_slope, features[others > 0.0], _joint_precision(n_classes, width, own, others))
 
 
 def _joint_precision(n_classes: int, slope: float, own: float, others: float) -> Array:
@@ -224,7 +229,6 @@ def _joint_precision(n_classes: int, slope: float, own: float, others: float) ->
 
 _MAX_ITER = 50
 _TOLERANCE = 1e-6  # of the log-evidence, which counts in units of 1
-_SHORTEST_STEP = 1e-8
 
 
 class Labels(NamedTuple):
@@ -244,11 +248,6 @@ class Fitted(NamedTuple):
     log_evidence: float
 
 
-def log_softmax(logits: Array) -> Array:
-    shifted = logits - logits.max(axis=1, keepdims=True)
-    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)))
-
-
 def apply(features: list[Array], coef: Array, offset: Array) -> Array:
     """Logits: the offset, plus for every class its own features times its own coefficients."""
     logits = np.array(offset)
@@ -262,56 +261,67 @@ def fit_with_prior(features: list[Array], offset: Array, labels: Labels, precisi
     """The mode of likelihood · N(coef; 0, precision⁻¹) by Newton's method, and Laplace's approximation of the integral.
 
     ln ∫ likelihood · prior ≈ ln likelihood(mode) - ½ modeᵀ precision mode - ½ ln(|precision + curvature|/|precision|)
-
-    The curvature of the likelihood is that of the multinomial logit, Σ weight·(diag p - p pᵀ) between the classes, so
-    that the objective is convex and any start will do.
     """
+    posterior = partial(_Posterior, features, offset, labels, precision)
     with np.errstate(over="ignore", invalid="ignore"):
-        coef, log_p = start, log_softmax(apply(features, start, offset))
-        value = _log_posterior(coef, log_p, labels, precision)
-        for _ in range(_MAX_ITER):
-            gradient, hessian = _derivatives(features, coef, np.exp(log_p), labels, precision)
-            factor, scale = positive_factor(hessian)
-            step = linalg.cho_solve((factor, True), gradient / scale, check_finite=False) / scale
-            gain = float(gradient @ step)
-            if not gain > _TOLERANCE:
-                break
-            length, old = 1.0, value
-            while length > _SHORTEST_STEP:
-                new = coef + length * step
-                log_p_new = log_softmax(apply(features, new, offset))
-                value = _log_posterior(new, log_p_new, labels, precision)
-                if value >= old + 1e-4 * length * gain:
-                    break
-                length *= 0.5
-            else:  # rounding hides any further gain
-                value = old
-                break
-            coef, log_p = new, log_p_new
-        volume = _half_log_determinant(*positive_factor(precision)) - _half_log_determinant(factor, scale)
-    return Fitted(coef, value + volume if np.isfinite(value + volume) else -np.inf)
+        mode = newton_minimum(posterior, start, _TOLERANCE, _MAX_ITER).at
+        volume = _half_log_determinant(*positive_factor(precision)) - _half_log_determinant(*mode.factor)
+        log_evidence = volume - mode.value
+    return Fitted(mode.coef, log_evidence if np.isfinite(log_evidence) else -np.inf)
+
+
+@dataclass(frozen=True)
+class _Posterior:
+    """Minus the log-posterior of coefficients, up to a constant.
+
+    Its curvature is that of the multinomial logit, Σ weight·(diag p - p pᵀ) between the classes, plus `precision`: it
+    is convex, and any start will do.
+    """
+
+    features: list[Array]
+    offset: Array
+    labels: Labels
+    precision: Array
+    coef: Array
+
+    @cached_property
+    def log_p(self) -> Array:
+        return np.asarray(sc.log_softmax(apply(self.features, self.coef, self.offset), axis=1))
+
+    @cached_property
+    def value(self) -> float:
+        return 0.5 * float(self.coef @ (self.precision @ self.coef)) - self.labels.log_likelihood(self.log_p)
+
+    @property
+    def gradient(self) -> Array:
+        return self._derivatives[0]
+
+    @cached_property
+    def factor(self) -> tuple[Array, Array]:
+        """That of the curvature matrix, see `positive_factor`."""
+        return positive_factor(self._derivatives[1])
+
+    def step(self) -> Array:
+        factor, scale = self.factor
+        return -np.asarray(linalg.cho_solve((factor, True), self.gradient / scale, check_finite=False) / scale)
+
+    @cached_property
+    def _derivatives(self) -> tuple[Array, Array]:
+        p, (codes, weight) = np.exp(self.log_p), self.labels
+        gradient = self.precision @ self.coef
+        joint = np.concatenate([x * p[:, [k]] for k, x in enumerate(self.features)], axis=1)
+        hessian = self.precision - joint.T @ (joint * weight[:, None])
+        end = 0
+        for k, x in enumerate(self.features):
+            rows = slice(end, end := end + x.shape[1])
+            gradient[rows] -= (weight * ((codes == k) - p[:, k])) @ x
+            curvature = weight * p[:, k] * (1.0 - p[:, k])  # never negative, unlike a difference of sums
+            hessian[rows, rows] = self.precision[rows, rows] + x.T @ (x * curvature[:, None])
+        return gradient, hessian
 
 
 def _split(features: list[Array], coef: Array) -> list[Array]:
     return np.split(coef, np.cumsum([each.shape[1] for each in features])[:-1])
-
-
-def _log_posterior(coef: Array, log_p: Array, labels: Labels, precision: Array) -> float:
-    return labels.log_likelihood(log_p) - 0.5 * float(coef @ (precision @ coef))
-
-
-def _derivatives(features: list[Array], coef: Array, p: Array, labels: Labels, precision: Array) -> tuple[Array, Array]:
-    """Gradient of the log-posterior, and minus its matrix of second derivatives."""
-    gradient = -(precision @ coef)
-    joint = np.concatenate([x * p[:, [k]] for k, x in enumerate(features)], axis=1)
-    hessian = precision - joint.T @ (joint * labels.weight[:, None])
-    end = 0
-    for k, x in enumerate(features):
-        rows = slice(end, end := end + x.shape[1])
-        gradient[rows] += (labels.weight * ((labels.codes == k) - p[:, k])) @ x
-        curvature = labels.weight * p[:, k] * (1.0 - p[:, k])  # never negative, unlike a difference of sums
-        hessian[rows, rows] = precision[rows, rows] + x.T @ (x * curvature[:, None])
-    return gradient, hessian
 
 
 def _half_log_determinant(factor: Array, scale: Array) -> float:

@@ -12,28 +12,42 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from properly.classifier import chosen, decisions, log_probabilities, probabilities
 from properly.inputs.labels import checked_labels
 from properly.inputs.options import choose
-from properly.inputs.scores import INPUTS, BinarySample, Reader, Sample, checked_sample, checked_values, class_log_odds
-from properly.links import Logit
+from properly.inputs.scores import (
+    INPUTS,
+    BinarySample,
+    Reader,
+    Sample,
+    ScoreReader,
+    checked_sample,
+    checked_values,
+    class_log_odds,
+)
 from properly.numeric.probabilities import Array
 
 
 class Calibrator(ClassifierMixin, BaseEstimator):
     """Turns scores into class probabilities, learned from scores of rows whose class is known.
 
-    A subclass gives `_fit` and `_log_scores`. The rows must not be those that the scoring model was trained on: it
-    looks better there than it is.
+    The rows must not be those that the scoring model was trained on: it looks better there than it is.
 
     Scores are log-odds of the second class, of shape (n,) or (n, 1), for two classes; for K > 2 they are logits or
     log-probabilities of shape (n, K), columns in the order of the sorted classes. With ``input="probability"`` they
-    are probabilities instead, which add up to 1 in every row; 0 and 1 are allowed and read as the nearest log-odds that
-    makes sense, see `properly.inputs.scores.ProbabilityReader`.
+    are probabilities instead, which add up to 1 in every row; 0 and 1 are allowed, see
+    `properly.inputs.scores.LogProbabilityReader`.
+
+    A new method is a subclass with `_fit` and `_log_scores`, or a `BinaryCalibrator` with `_fit_map`, and a line in
+    `properly.calibration.methods.METHODS`.
     """
 
     input: str
     classes_: NDArray[Any]
     reader_: Reader
+
+    def __init__(self, *, input: str = "score") -> None:
+        self.input = input
 
     def fit(self, scores: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the map from scores to probabilities.
@@ -53,39 +67,39 @@ class Calibrator(ClassifierMixin, BaseEstimator):
         classes, codes = checked_labels(y)
         values = checked_values(scores, len(classes))
         values, codes, weight = checked_sample(values, codes, sample_weight, classes)
-        self.classes_ = classes
-        self.reader_ = reader.learn(values)
-        self._fit(Sample(self.reader_(values), codes, weight, self._of_probabilities))
+        learned = reader.learn(values)
+        return self._fit_checked(classes, learned, Sample(learned(values), codes, weight, learned.of_probabilities))
+
+    def _fit_checked(self, classes: NDArray[Any], reader: Reader, sample: Sample) -> Self:
+        self.classes_, self.reader_ = classes, reader
+        self._fit(sample)
         return self
+
+    def _fit_binary(self, sample: BinarySample) -> Self:
+        codes = sample.positive.view(np.int8)
+        return self._fit_checked(np.array([False, True]), ScoreReader(), Sample(sample.score, codes, sample.weight))
 
     def predict_proba(self, scores: ArrayLike) -> Array:
         """Class probabilities of shape (n, K), one column per entry of ``classes_``.
 
         Both columns of a binary calibrator are accurate to their own last digits.
         """
-        log_scores = self._log_scores(self._read(scores))
-        if log_scores.ndim == 1:
-            p, q = Logit().inverse_pair(log_scores)
-            return np.column_stack([q, p])
-        largest = log_scores.max(axis=1, keepdims=True)
-        # Where every class is ruled out, none is preferred: all are equal.
-        p = np.exp(np.where(np.isinf(largest), 0.0, log_scores - np.where(np.isinf(largest), 0.0, largest)))
-        return np.asarray(p / p.sum(axis=1, keepdims=True))
+        return probabilities(self._log_scores(self._read(scores)))
 
     def predict_log_proba(self, scores: ArrayLike) -> Array:
         """The logarithms of the class probabilities, finite also where a probability is too small for float64."""
-        log_scores = self._log_scores(self._read(scores))
-        if log_scores.ndim == 1:
-            log_p, log_q = Logit()._logs(log_scores)
-            return np.column_stack([log_q, log_p])
-        ruled_out = np.isneginf(log_scores).all(axis=1, keepdims=True)  # where none is preferred, all are equal
-        return np.asarray(sc.log_softmax(np.where(ruled_out, 0.0, log_scores), axis=1))
+        return log_probabilities(self._log_scores(self._read(scores)))
+
+    def decision_function(self, scores: ArrayLike) -> Array:
+        """The calibrated log-odds of the second of two classes, of shape (n,); log-probabilities (n, K) for more.
+
+        Where a probability is exactly 0 or 1 they are as large as float64 allows, not infinite.
+        """
+        return decisions(self._log_scores(self._read(scores)))
 
     def predict(self, scores: ArrayLike) -> NDArray[Any]:
         """The most probable class."""
-        log_scores = self._log_scores(self._read(scores))
-        index = (log_scores > 0.0).astype(np.intp) if log_scores.ndim == 1 else log_scores.argmax(axis=1)
-        return np.asarray(self.classes_[index])
+        return chosen(self._log_scores(self._read(scores)), self.classes_)
 
     def _read(self, scores: ArrayLike) -> Array:
         check_is_fitted(self, "classes_")

@@ -7,7 +7,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from properly.calibration.densities import DensityCalibration, SortedScores, TwoPieceDensity, best_of_equals, in_order
+from properly.calibration.densities import (
+    HALF_MASS,
+    NARROWEST,
+    DensityCalibration,
+    SortedScores,
+    TwoPieceDensity,
+    best_of_equals,
+)
+from properly.numeric.isotonic import in_order
 from properly.numeric.probabilities import Array
 
 
@@ -39,10 +47,6 @@ class GaussianCalibration(DensityCalibration):
     >>> model.densities_[1].mode, model.predict_proba([1.0]).round(3)
     (2.0, array([[0.215, 0.785]]))
     """
-
-    def __init__(self, *, monotone: bool = False, input: str = "score") -> None:
-        self.monotone = monotone
-        self.input = input
 
     def _fit_density(self, score: Array, weight: Array | None, rising: bool) -> TwoPieceDensity:
         mean = float(np.average(score, weights=weight))
@@ -80,10 +84,6 @@ class LaplaceCalibration(DensityCalibration):
     (3.0, array([[0.447, 0.553]]))
     """
 
-    def __init__(self, *, monotone: bool = False, input: str = "score") -> None:
-        self.monotone = monotone
-        self.input = input
-
     def _fit_density(self, score: Array, weight: Array | None, rising: bool) -> TwoPieceDensity:
         at = SortedScores.of(score, weight)
         half = 0.5 * at.weight
@@ -112,8 +112,8 @@ class AsymmetricLaplaceCalibration(DensityCalibration):
     ----------
     monotone : bool, default False
         Where the ratio of the densities turns back in the tails, keep the log-odds at the extreme value that they
-        reached on the way there from the middle between the modes. They then
-        rise with the score, or fall if the second class has the lower scores on average.
+        reached on the way there from the middle between the modes. They then rise with the score, or fall if the
+        second class has the lower scores on average.
     input : {"score", "probability"}, default "score"
 
     Attributes
@@ -142,10 +142,6 @@ class AsymmetricLaplaceCalibration(DensityCalibration):
            [0.467, 0.533],
            [0.127, 0.873]])
     """
-
-    def __init__(self, *, monotone: bool = False, input: str = "score") -> None:
-        self.monotone = monotone
-        self.input = input
 
     def _fit_density(self, score: Array, weight: Array | None, rising: bool) -> TwoPieceDensity:
         score, weight = in_order(score, weight)
@@ -197,8 +193,8 @@ class AsymmetricGaussianCalibration(DensityCalibration):
     monotone : bool, default False
         The log-odds are a parabola in each of the three parts that the modes cut, and turn back in a tail if the class
         that should win there is the narrower one. True keeps them at the extreme value that they reached on the way
-        there from the middle between the modes. They then
-        rise with the score, or fall if the second class has the lower scores on average.
+        there from the middle between the modes. They then rise with the score, or fall if the second class has the
+        lower scores on average.
     input : {"score", "probability"}, default "score"
 
     Attributes
@@ -227,10 +223,6 @@ class AsymmetricGaussianCalibration(DensityCalibration):
            [0.395, 0.605],
            [0.013, 0.987]])
     """
-
-    def __init__(self, *, monotone: bool = False, input: str = "score") -> None:
-        self.monotone = monotone
-        self.input = input
 
     def _fit_density(self, score: Array, weight: Array | None, rising: bool) -> TwoPieceDensity:
         at = SortedScores.of(score, weight)
@@ -328,8 +320,7 @@ def _minima(gaps: _Gaps) -> tuple[NDArray[np.intp], Array]:
     return which, 0.5 * (low + high)
 
 
-_NARROWEST = 1e-100  # its square is still a number
-_HALF_GAUSSIAN = float(np.sqrt(np.pi / 2.0))  # ∫ exp(-x²/2) dx over the positive half line
+_HALF_GAUSSIAN = HALF_MASS[2]
 _CANDIDATES = 1000
 _MAX_ITER = 50
 
@@ -349,8 +340,8 @@ class HybridCalibration(DensityCalibration):
     ----------
     monotone : bool, default False
         Where the ratio of the densities turns back in the tails, keep the log-odds at the extreme value that they
-        reached on the way there from the middle between the modes. They then
-        rise with the score, or fall if the second class has the lower scores on average.
+        reached on the way there from the middle between the modes. They then rise with the score, or fall if the
+        second class has the lower scores on average.
     input : {"score", "probability"}, default "score"
 
     Attributes
@@ -376,10 +367,6 @@ class HybridCalibration(DensityCalibration):
            [0.159, 0.841]])
     """
 
-    def __init__(self, *, monotone: bool = False, input: str = "score") -> None:
-        self.monotone = monotone
-        self.input = input
-
     def _fit_density(self, score: Array, weight: Array | None, rising: bool) -> TwoPieceDensity:
         if rising:  # the inner side is the left one: mirror the scores
             mirrored = self._fit_density(-score, weight, False)
@@ -387,7 +374,7 @@ class HybridCalibration(DensityCalibration):
         at = SortedScores.of(score, weight)
         squares, distances = at.squares()[0] / at.weight, at.right / at.weight
         # Sums of 0, at the ends, have the scale of the smallest half-density that is allowed.
-        smallest = max(1.0 / (at.weight + 1.0), _NARROWEST)
+        smallest = max(1.0 / (at.weight + 1.0), NARROWEST)
         squares, distances = np.maximum(squares, smallest**2), np.maximum(distances, smallest)
         every = max(1, len(at.score) // _CANDIDATES)
         coarse = np.arange(0, len(at.score), every)
@@ -405,6 +392,7 @@ def _profile(squares: Array, distances: Array) -> tuple[Array, Array, Array]:
     with k² = c D_r/D_l, and r = √σ is the positive root of k² r⁴ - D_r k r - c D_r, found by Newton's method from
     above, where it is convex.
     """
+    # A root in every element, which no step can overshoot: the solver for minima has nothing to add.
     ratio = np.sqrt(_HALF_GAUSSIAN * distances / squares)
     root = np.maximum(
         np.cbrt(2.0 * distances / ratio),

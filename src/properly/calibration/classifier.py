@@ -4,38 +4,47 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import special as sc
 from sklearn import get_config
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils import Tags, get_tags, indexable
+from sklearn.model_selection import check_cv
+from sklearn.utils import Tags, _safe_indexing, get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params, check_is_fitted, has_fit_parameter
 
 from properly.calibration.base import Calibrator
-from properly.calibration.classifier_scores import (
-    CalibratedPair,
-    GivenRows,
-    Indices,
-    Limits,
-    ScoringTask,
-    require_class_scores,
-    scores_of,
-)
 from properly.calibration.methods import calibrator_of
+from properly.classifier import LogScoreClassifier, log_probabilities, probabilities
 from properly.inputs.labels import checked_labels
 from properly.inputs.scores import LogProbabilityReader, ScoreReader
+from properly.inputs.unwrap import innermost
 from properly.inputs.weights import checked_weight
-from properly.numeric.probabilities import Array
+from properly.numeric.probabilities import Array, as_float
+
+Indices = NDArray[np.intp]
 
 
-class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+@dataclass(frozen=True)
+class CalibratedPair:
+    """A trained classifier, and the calibrator of its scores."""
+
+    estimator: Any
+    calibrator: Calibrator
+
+    def log_scores(self, X: Any) -> Array:
+        return self.calibrator._log_scores(self.calibrator._read(scores_of(self.estimator, X)))
+
+
+class CalibratedClassifier(MetaEstimatorMixin, LogScoreClassifier):
     """Any classifier, with its scores turned into probabilities that mean what they say.
 
     A classifier looks better on the rows it was trained on than it is, so these rows must not calibrate it. `fit`
@@ -98,7 +107,6 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     0.56
     """
 
-    classes_: NDArray[Any]
     pairs_: list[CalibratedPair]
 
     def __init__(
@@ -141,49 +149,48 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             scikit-learn, weights, groups and these go where they are requested.
         """
         X, y = indexable(X, y)
-        weight = None if y is None else checked_weight(sample_weight, len(_one_label(y)))
-        calibrator_of(self.method)  # a wrong name is told before the long work
+        n_rows = len(_one_label_a_row(y))
+        weight = checked_weight(sample_weight, n_rows)
+        calibrator_of(self.method)  # a wrong name is reported before the long work
         for_fit, for_split = self._routed(sample_weight, groups, fit_params)
-        given = GivenRows(X, y, for_split, weight)
-        if weight is not None and not weight.all():
-            rows = np.flatnonzero(weight)
-            if not len(rows):
-                raise ValueError("sample_weight is zero for every row; at least one must be positive.")
-            for_fit = _check_method_params(X, for_fit, rows)
-            X, y = _safe_split(self.estimator, X, y, rows)
-            weight = weight[rows]
-        self.classes_, codes = checked_labels(y)
+        counted = np.full(n_rows, True) if weight is None else weight > 0.0
+        rows = np.flatnonzero(counted)
+        if weight is not None and not len(rows):
+            raise ValueError("sample_weight is zero for every row; at least one must be positive.")
+        codes = np.full(n_rows, -1)
+        self.classes_, codes[rows] = checked_labels(_safe_indexing(y, rows))
         require_class_scores(self.estimator, len(self.classes_))
-        task = ScoringTask(self.estimator, X, np.asarray(y).ravel(), weight, for_fit)
+        task = ScoringTask(self.estimator, X, np.asarray(y).ravel(), for_fit)
         if isinstance(self.estimator, FrozenEstimator):
-            everything = np.arange(len(codes))
-            self.pairs_ = [self._calibrated(self.estimator, scores_of(self.estimator, X), everything, task)]
-            return self
-        splits = list(self._splits(given, codes))
-        if not splits:
-            raise ValueError("cv holds out no row of positive weight; the calibrator needs rows of every class.")
-        found = Parallel(n_jobs=self.n_jobs)(delayed(task.train_and_score)(*each, self.ensemble) for each in splits)
-        held_out = [test for _, test in splits]
-        if self.ensemble:
-            self.pairs_ = [
-                self._calibrated(fitted, scores, test, task)
-                for (fitted, scores), test in zip(found, held_out, strict=True)
-            ]
+            found = [(self.estimator, scores_of(self.estimator, X if counted.all() else task.part(rows)))]
+            held_out = [rows]
         else:
-            final = task.train(np.arange(len(codes)))
-            scores = np.concatenate([scores for _, scores in found])
-            self.pairs_ = [self._calibrated(final, scores, np.concatenate(held_out), task)]
+            splits = list(self._splits(X, y, for_split, codes))
+            if not splits:
+                raise ValueError("cv holds out no row of positive weight; the calibrator needs rows of every class.")
+            found = Parallel(n_jobs=self.n_jobs)(delayed(task.train_and_score)(*each, self.ensemble) for each in splits)
+            held_out = [test for _, test in splits]
+            if not self.ensemble:
+                found = [(task.train(rows), np.concatenate([scores for _, scores in found]))]
+                held_out = [np.concatenate(held_out)]
+        self.pairs_ = [
+            self._calibrated(estimator, scores, codes[test], test, weight)
+            for (estimator, scores), test in zip(found, held_out, strict=True)
+        ]
         return self
 
-    def predict_proba(self, X: Any) -> Array:
-        """Class probabilities of shape (n, K), one column per entry of ``classes_``."""
+    def _log_scores(self, X: Any) -> Array:
         check_is_fitted(self, "pairs_")
-        return np.asarray(sum(pair.predict_proba(X) for pair in self.pairs_) / len(self.pairs_))
+        parts = [pair.log_scores(X) for pair in self.pairs_]
+        if len(parts) == 1:
+            return parts[0]
+        log_p = sc.logsumexp([log_probabilities(part) for part in parts], axis=0) - np.log(len(parts))
+        return np.asarray(log_p[:, 1] - log_p[:, 0] if len(self.classes_) == 2 else log_p)
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The most probable class."""
-        best = self.predict_proba(X).argmax(axis=1)
-        return np.asarray(self.classes_[best])
+    def predict_proba(self, X: Any) -> Array:
+        """Class probabilities of shape (n, K), one column per entry of ``classes_``: the mean over the pairs."""
+        check_is_fitted(self, "pairs_")
+        return np.asarray(sum(probabilities(pair.log_scores(X)) for pair in self.pairs_) / len(self.pairs_))
 
     @property
     def estimator_(self) -> Any:
@@ -230,20 +237,24 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 )
         return for_fit, {} if groups is None else {"groups": groups}
 
-    def _splits(self, given: GivenRows, codes: NDArray[Any]) -> Iterator[tuple[Indices, Indices]]:
-        """Rows to train on and rows to score, by their places among those that count; the former hold every class."""
-        cv = 5 if self.cv is None else self.cv
+    def _splits(
+        self, X: Any, y: Any, for_split: dict[str, Any], codes: NDArray[Any]
+    ) -> Iterator[tuple[Indices, Indices]]:
+        """Numbers of rows to train on and to score; the former hold every class. Rows of weight 0 have the code -1."""
+        cv, rows = 5 if self.cv is None else self.cv, np.flatnonzero(codes >= 0)
         if isinstance(cv, Integral):
-            count = np.bincount(codes)
+            count = np.bincount(codes[rows])
             if count.min() < 2:
                 raise ValueError(
                     f"class {self.classes_.tolist()[count.argmin()]!r} has one row only, but every class must be both "
                     "trained on and held out; add rows of it, or leave the class out."
                 )
-            splits = given.balanced_folds(min(int(cv), int(count.min())), codes)
-        else:
-            splits = given.thinned(cv)
-        for number, (train, test) in enumerate(splits):
+            folds = check_cv(min(int(cv), int(count.min())), codes[rows], classifier=True)
+            splits = folds.split(codes[rows], codes[rows], **_check_method_params(X, for_split, rows))
+        else:  # a splitter or a list, of all rows
+            splits, rows = check_cv(cv).split(X, y, **for_split), np.arange(len(codes))
+        for number, sides in enumerate(splits):
+            train, test = (rows[side][codes[rows[side]] >= 0] for side in sides)
             self._require_all(codes[train], f"split {number} of cv trains", "use stratified folds, or fewer")
             if self.ensemble:
                 self._require_all(codes[test], f"split {number} of cv calibrates", "use ensemble=False, or fewer folds")
@@ -255,25 +266,24 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if len(missing):
             raise ValueError(f"{who} without class {self.classes_.tolist()[missing[0]]!r}; {remedy}.")
 
-    def _calibrated(self, estimator: Any, scores: Array, rows: Indices, task: ScoringTask) -> CalibratedPair:
-        """The estimator with a calibrator that is fitted to its scores of the rows with these numbers."""
+    def _calibrated(
+        self, estimator: Any, scores: Array, codes: NDArray[Any], rows: Indices, weight: Array | None
+    ) -> CalibratedPair:
+        """The estimator with a calibrator that is fitted to its scores of the rows with these numbers and codes."""
         own = getattr(estimator, "classes_", self.classes_)
         if not np.array_equal(own, self.classes_):
             raise ValueError(
                 f"the estimator knows the classes {np.asarray(own).tolist()}, the rows that calibrate hold "
                 f"{self.classes_.tolist()}; both need the same classes."
             )
-        y = task.y[rows]
-        self._require_all(np.searchsorted(self.classes_, y), "cv leaves the calibrator", "hold out more rows")
+        self._require_all(codes, "cv leaves the calibrator", "hold out more rows")
         times = np.bincount(rows)[rows]
-        weight = None if task.weight is None else task.weight[rows]
-        if times.max() > 1:
-            weight = (1.0 if weight is None else weight) / times
-        by_decision = hasattr(estimator, "decision_function")
-        limits = Limits() if by_decision else Limits.learn(scores)
-        reader = ScoreReader if by_decision or scores.ndim == 1 else LogProbabilityReader
-        calibrator = calibrator_of(self.method)._fit_read(reader, limits(scores), y, weight)
-        return CalibratedPair(estimator, limits, calibrator)
+        if weight is not None or times.max() > 1:
+            weight = (1.0 if weight is None else weight[rows]) / times
+        reader = ScoreReader if _decides(estimator) else LogProbabilityReader
+        return CalibratedPair(
+            estimator, calibrator_of(self.method)._fit_read(reader, scores, self.classes_[codes], weight)
+        )
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Who may ask for what in `fit`, if metadata routing is enabled in scikit-learn."""
@@ -290,7 +300,87 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return tags
 
 
-def _one_label(y: Any) -> Any:
+class ScoringTask(NamedTuple):
+    """What is fitted to which rows."""
+
+    estimator: Any
+    X: Any
+    y: NDArray[Any]
+    fit_params: dict[str, Any]
+
+    def part(self, rows: Indices, trained_on: Indices | None = None) -> Any:
+        return _safe_split(self.estimator, self.X, None, rows, trained_on)[0]
+
+    def train(self, rows: Indices) -> Any:
+        X, y = _safe_split(self.estimator, self.X, self.y, rows)
+        return clone(self.estimator).fit(X, y, **_check_method_params(self.X, self.fit_params, rows))
+
+    def train_and_score(self, train: Indices, test: Indices, keep: bool) -> tuple[Any, Array]:
+        """The trained estimator, if it is needed later, and its scores of other rows."""
+        fitted = self.train(train)
+        return (fitted if keep else None), scores_of(fitted, self.part(test, train))
+
+
+_METHODS = ("decision_function", "predict_proba", "predict_log_proba")
+
+
+def require_class_scores(estimator: Any, n_classes: int) -> None:
+    """Refuse an estimator that cannot score the classes, as far as this is known before it is trained."""
+    inner = innermost(estimator)
+    if n_classes > 2:
+        _refuse_pairs(inner)
+    if any(hasattr(estimator, name) for name in _METHODS):
+        return
+    # Some, such as StackingClassifier, have a method of their class only once they are trained.
+    if getattr(inner, "voting", None) == "hard" or not any(hasattr(type(inner), name) for name in _METHODS):
+        raise _no_scores(inner)
+
+
+def scores_of(estimator: Any, X: Any) -> Array:
+    """What a classifier says of rows: its decision function, or log-odds (n,) or log-probabilities (n, K).
+
+    The latter are infinite where a probability is 0 or 1.
+    """
+    if _decides(estimator):
+        scores = as_float(estimator.decision_function(X), "decision_function")
+        if scores.ndim == 2 and scores.shape[1] > 1:
+            _refuse_pairs(innermost(estimator))
+        return scores[:, 0] if scores.ndim == 2 and scores.shape[1] == 1 else scores
+    with np.errstate(divide="ignore"):
+        if hasattr(estimator, "predict_log_proba"):
+            log_p = as_float(estimator.predict_log_proba(X), "predict_log_proba")
+        elif hasattr(estimator, "predict_proba"):
+            log_p = np.log(as_float(estimator.predict_proba(X), "predict_proba"))
+        else:
+            raise _no_scores(estimator)
+    return log_p[:, 1] - log_p[:, 0] if log_p.shape[1] == 2 else log_p
+
+
+def _decides(estimator: Any) -> bool:
+    """Whether there is a decision function that is more than logarithms of probabilities without their infinities."""
+    method = getattr(type(innermost(estimator)), "decision_function", None)
+    logarithms = (LogScoreClassifier.decision_function, Calibrator.decision_function)
+    return hasattr(estimator, "decision_function") and method not in logarithms
+
+
+def _refuse_pairs(inner: Any) -> None:
+    if getattr(inner, "decision_function_shape", None) == "ovo":
+        raise ValueError(
+            f'{type(inner).__name__} has decision_function_shape="ovo", one score a pair of classes, but a calibrator '
+            'needs one a class; use decision_function_shape="ovr".'
+        )
+
+
+def _no_scores(estimator: Any) -> ValueError:
+    return ValueError(
+        f"{type(estimator).__name__} has neither decision_function nor predict_proba, but one is needed; use a "
+        'classifier that has one (for VotingClassifier, voting="soft").'
+    )
+
+
+def _one_label_a_row(y: Any) -> Any:
+    if y is None:
+        raise ValueError("CalibratedClassifier requires y to be passed, but the target y is None.")
     if np.ndim(y) == 2 and np.shape(y)[1] > 1:
         raise ValueError(
             f"y has shape {np.shape(y)}: several labels a row; calibrate each by itself, with "

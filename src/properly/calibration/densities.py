@@ -10,11 +10,14 @@ import numpy as np
 
 from properly.calibration.base import BinaryCalibrator
 from properly.inputs.scores import BinarySample
+from properly.numeric.isotonic import in_order
+from properly.numeric.limits import FARTHEST
 from properly.numeric.probabilities import Array
-from properly.numeric.scaling import Standardiser
+from properly.numeric.scaling import Standardizer
 
 # ∫ exp(-x^power/power) dx over the positive half line
-_MASS = {1: 1.0, 2: float(np.sqrt(np.pi / 2.0))}
+HALF_MASS = {1: 1.0, 2: float(np.sqrt(np.pi / 2.0))}
+NARROWEST = 1.0 / FARTHEST  # of scales: the square is still a number
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,10 @@ class TwoPieceDensity:
                 fall = d if self.left_power == 1 else 0.5 * d * d
             else:
                 fall = np.where(np.where(left, self.left_power, self.right_power) == 1, d, 0.5 * d * d)
-        return -np.log(_MASS[self.left_power] * self.left_scale + _MASS[self.right_power] * self.right_scale) - fall
+        return (
+            -np.log(HALF_MASS[self.left_power] * self.left_scale + HALF_MASS[self.right_power] * self.right_scale)
+            - fall
+        )
 
     def derivatives(self, inside: float, at: float) -> tuple[float, float]:
         """First derivative of ln f at a point, and the second, as continued from the side where `inside` lies."""
@@ -55,15 +61,16 @@ class TwoPieceDensity:
             return (1.0 if left else -1.0) / scale, 0.0
         return (self.mode - at) / scale**2, -1.0 / scale**2
 
-    def in_units_of(self, standard: Standardiser) -> TwoPieceDensity:
+    def in_units_of(self, standardizer: Standardizer) -> TwoPieceDensity:
         """From standardised scores to scores."""
-        unit = standard.scale or 1.0
-        return replace(
-            self,
-            mode=standard.center + unit * self.mode,
-            left_scale=unit * self.left_scale,
-            right_scale=unit * self.right_scale,
-        )
+        unit = standardizer.scale or 1.0
+        mode, left, right = standardizer.center + unit * self.mode, unit * self.left_scale, unit * self.right_scale
+        return replace(self, mode=mode, left_scale=left, right_scale=right)
+
+    def at_least(self, smallest: float) -> TwoPieceDensity:
+        """With scales that are not smaller than this."""
+        left, right = max(self.left_scale, smallest), max(self.right_scale, smallest)
+        return replace(self, left_scale=left, right_scale=right)
 
 
 class SortedScores(NamedTuple):
@@ -110,14 +117,6 @@ class SortedScores(NamedTuple):
         return left, right
 
 
-def in_order(score: Array, weight: Array | None) -> tuple[Array, Array | None]:
-    """Scores from small to large, and their weights."""
-    if weight is None:
-        return np.sort(score), None
-    order = np.argsort(score, kind="stable")
-    return score[order], weight[order]
-
-
 def best_of_equals(x: Array, rising: bool) -> int:
     """The position of the minimum; of several, equal but for rounding, the one nearest to the other class.
 
@@ -133,23 +132,22 @@ def _added_up(steps: Array) -> Array:
     return total
 
 
-_LARGEST = 1e300  # log-odds stay finite
+_MOST_LOG_ODDS = 1e300  # finite, and so are sums of a few
 _ROUNDING = 1e-12  # relative differences below this are none
-_NARROWEST = 1e-100  # its square is still a number
 
 
 @dataclass(frozen=True)
 class DensityMap:
     """ln(p/q) = ln(π₊/π₋) + ln f₊ - ln f₋; the densities are those of standardised scores."""
 
-    standard: Standardiser
+    standardize: Standardizer
     log_prior_odds: float
     rest: TwoPieceDensity
     own: TwoPieceDensity
     direction: int  # 1: made to rise with the score, -1: to fall, 0: as it is
 
     def log_odds(self, score: Array) -> Array:
-        z = self.standard(score)
+        z = self.standardize(score)
         return self._monotone(z) if self.direction else self._plain(z)
 
     def _plain(self, z: Array) -> Array:
@@ -158,7 +156,7 @@ class DensityMap:
         log_ratio = self.own.log_density(between) - self.rest.log_density(between)
         log_ratio = log_ratio + self._beyond(high, np.maximum(z - high, 0.0), high + 1.0)
         log_ratio = log_ratio + self._beyond(low, np.minimum(z - low, 0.0), low - 1.0)
-        return self.log_prior_odds + np.clip(log_ratio, -_LARGEST, _LARGEST)
+        return self.log_prior_odds + np.clip(log_ratio, -_MOST_LOG_ODDS, _MOST_LOG_ODDS)
 
     def _beyond(self, mode: float, distance: Array, inside: float) -> Array:
         """How the log-ratio changes from the outer mode on: a parabola from its derivatives there.
@@ -227,13 +225,18 @@ class DensityCalibration(BinaryCalibrator):
     than those of the rest: high scores then mean the first of two classes.
     """
 
-    monotone: bool
     maps_: list[DensityMap]  # type: ignore[assignment]
+
+    def __init__(self, *, monotone: bool = False, input: str = "score") -> None:
+        self.monotone = monotone
+        self.input = input
 
     @property
     def densities_(self) -> tuple[TwoPieceDensity, TwoPieceDensity] | list[tuple[TwoPieceDensity, TwoPieceDensity]]:
         """The densities of the first and the second class; for more, those of (the rest, the class) for every class."""
-        pairs = [(each.rest.in_units_of(each.standard), each.own.in_units_of(each.standard)) for each in self.maps_]
+        pairs = [
+            (each.rest.in_units_of(each.standardize), each.own.in_units_of(each.standardize)) for each in self.maps_
+        ]
         return pairs[0] if len(self.classes_) == 2 else pairs
 
     @abstractmethod
@@ -243,28 +246,17 @@ class DensityCalibration(BinaryCalibrator):
     def _fit_map(self, sample: BinarySample) -> DensityMap:
         rest_weight, own_weight = sample.class_weight
         log_prior_odds = float(np.log1p(own_weight) - np.log1p(rest_weight))
-        standard = Standardiser.of(sample.score, sample.weight)
-        if standard.scale == 0.0:
+        standardize = Standardizer.of(sample.score, sample.weight)
+        if standardize.scale == 0.0:
             any_density = TwoPieceDensity(0.0, 1.0, 1.0, 2, 2)
-            return DensityMap(standard, log_prior_odds, any_density, any_density, 0)
-        z = sample._replace(score=standard(sample.score))
+            return DensityMap(standardize, log_prior_odds, any_density, any_density, 0)
+        z = sample._replace(score=standardize(sample.score))
         rest, own = z.of_class(False), z.of_class(True)
         upwards = bool(np.average(own[0], weights=own[1]) >= np.average(rest[0], weights=rest[1]))
         return DensityMap(
-            standard,
+            standardize,
             log_prior_odds,
-            _at_least(self._fit_density(*rest, rising=not upwards), 1.0 / (rest_weight + 1.0)),
-            _at_least(self._fit_density(*own, rising=upwards), 1.0 / (own_weight + 1.0)),
+            self._fit_density(*rest, rising=not upwards).at_least(max(1.0 / (rest_weight + 1.0), NARROWEST)),
+            self._fit_density(*own, rising=upwards).at_least(max(1.0 / (own_weight + 1.0), NARROWEST)),
             0 if not self.monotone else 1 if upwards else -1,
         )
-
-
-def _at_least(density: TwoPieceDensity, smallest: float) -> TwoPieceDensity:
-    smallest = max(smallest, _NARROWEST)
-    return TwoPieceDensity(
-        density.mode,
-        max(density.left_scale, smallest),
-        max(density.right_scale, smallest),
-        density.left_power,
-        density.right_power,
-    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -14,25 +15,28 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from properly.calibration.base import Calibrator
 from properly.calibration.methods import calibrator_of
+from properly.classifier import chosen, decisions, log_probabilities, probabilities
 from properly.inputs.scores import class_log_odds
 from properly.inputs.weights import checked_weight
 from properly.links import Logit
 from properly.numeric.probabilities import Array
-from properly.numeric.scaling import Standardiser
+from properly.numeric.scaling import Standardizer
+from properly.solvers.dense import newton_minimum
 
 # How much intercepts and slopes of groups may differ: standard deviations, in log-odds over one standard deviation of
 # the pooled log-odds.
 SPREADS = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
 CERTAIN = 1e300  # log-odds beyond stand for probabilities of 0 and 1
-_MAX_ITER, _MAX_HALVINGS = 100, 30
+_MAX_ITER = 100
 _TOLERANCE = 1e-6  # of the log-posterior, which counts in units of 1
 Indices = NDArray[np.intp]
 
 
 class GroupRows(NamedTuple):
-    """Pooled log-odds, whether a row is of the class, its weight and the place of its group."""
+    """Pooled log-odds as they are and standardised, whether a row is of the class, its weight, its group's place."""
 
     score: Array
+    z: Array
     positive: NDArray[np.bool_]
     weight: Array
     group: Indices
@@ -47,114 +51,110 @@ def _log_belief(spread: float) -> float:
 class GroupLines:
     """What every group adds to pooled log-odds: intercept + slope · z; the last, 0, is for new groups."""
 
-    standard: Standardiser
+    standardize: Standardizer
     intercept: Array
     slope: Array
     spread: tuple[float, float]  # of intercepts and of slopes
     share: Array
 
     @classmethod
-    def fitted(cls, rows: GroupRows, n_groups: int) -> GroupLines:
-        uncertain = np.abs(rows.score) < CERTAIN  # the others cannot be moved, and so tell nothing
-        rows = GroupRows._make(column[uncertain] for column in rows)
-        if not len(rows.score):
+    def fitted(
+        cls, score: Array, positive: NDArray[np.bool_], weight: Array, group: Indices, n_groups: int
+    ) -> GroupLines:
+        """Of pooled log-odds; `group` has the places of the rows' groups."""
+        uncertain = np.abs(score) < CERTAIN  # the others cannot be moved, and so tell nothing
+        if not uncertain.any():
             none = np.zeros(n_groups + 1)
-            return cls(Standardiser(0.0, 0.0), none, none, (0.0, 0.0), none[:-1])
-        standard = Standardiser.of(rows.score, rows.weight)
-        problem = _Problem(rows, standard(rows.score), n_groups)
+            return cls(Standardizer(0.0, 0.0), none, none, (0.0, 0.0), none[:-1])
+        score, weight = score[uncertain], weight[uncertain]
+        standardize = Standardizer.of(score, weight)
+        rows = GroupRows(score, standardize(score), positive[uncertain], weight, group[uncertain])
         best = (0.0, 0.0)
-        fits = {best: problem.solve(best, np.zeros((2, n_groups)))}
+        fits = {best: _fitted_lines(rows, best, np.zeros((n_groups, 2)))}
         while True:  # along one of the two at a time, until none gets better
             latest = best
             nearby = [best, *((spread, best[1]) for spread in SPREADS), *((best[0], spread) for spread in SPREADS)]
             for each in nearby:
                 if each not in fits:
-                    fits[each] = problem.solve(each, fits[latest].coef)
+                    fits[each] = _fitted_lines(rows, each, fits[latest].coef)
                 latest = each
             winner = max(nearby, key=lambda each: fits[each].log_evidence + sum(map(_log_belief, each)))
             if winner == best:
                 break
             best = winner
-        intercept, slope = np.pad(fits[best].coef, ((0, 0), (0, 1)))
-        return cls(standard, intercept, slope, best, fits[best].share)
+        intercept, slope = np.pad(fits[best].coef, ((0, 1), (0, 0))).T
+        return cls(standardize, intercept, slope, best, fits[best].share)
 
     def log_odds(self, pooled: Array, group: Indices) -> Array:
         certain = np.abs(pooled) >= CERTAIN
-        moved = pooled + self.intercept[group] + self.slope[group] * self.standard(pooled)
+        moved = pooled + self.intercept[group] + self.slope[group] * self.standardize(pooled)
         return np.where(certain, np.copysign(np.inf, pooled), moved)
 
 
 class _Lines(NamedTuple):
-    """Intercepts and slopes (2, n_groups), ln ∫ likelihood · prior of all groups, and the groups' own shares."""
+    """Intercepts and slopes (n_groups, 2), ln ∫ likelihood · prior of all groups, and the groups' own shares."""
 
     coef: Array
     log_evidence: float
     share: Array
 
 
-class _Problem(NamedTuple):
-    """The lines of all groups, found at the same time.
+def _fitted_lines(rows: GroupRows, spread: tuple[float, float], start: Array) -> _Lines:
+    """The most probable lines of all groups, and Laplace's approximation of the integral."""
+    scale = np.array(spread)
+    u = np.divide(start, scale, out=np.zeros_like(start), where=scale > 0.0)
+    found = newton_minimum(partial(_Posterior, rows, scale), u, _TOLERANCE, _MAX_ITER).at
+    first, second = found.hessian[:, 0, 0], found.hessian[:, 1, 1]
+    determinant = first * second - found.hessian[:, 0, 1] ** 2
+    free = np.count_nonzero(scale)
+    share = np.zeros(len(start)) if free == 0 else (2.0 - (first + second) / determinant) / free
+    return _Lines(scale * found.coef, float(np.sum(-found.value - 0.5 * np.log(determinant))), share)
 
-    A coefficient is spread · u with u ~ N(0, 1), so that a spread of 0 needs no other formula.
+
+@dataclass(frozen=True)
+class _Posterior:
+    """Minus the log-posterior of every group's line, up to a constant.
+
+    A coefficient is scale · u with u ~ N(0, 1), so that a spread of 0 needs no other formula; `coef` are the u.
     """
 
     rows: GroupRows
-    z: Array
-    n_groups: int
+    scale: Array
+    coef: Array
 
-    def solve(self, spread: tuple[float, float], start: Array) -> _Lines:
-        """The most probable lines by Newton's method in every group, halving steps that do not help."""
-        scale = np.array(spread)[:, None]
-        u = np.divide(start, scale, out=np.zeros_like(start), where=scale > 0.0)
-        value = self._log_posterior(u, scale)
-        for _ in range(_MAX_ITER):
-            gradient, (first, both, second) = self._derivatives(u, scale)
-            determinant = first * second - both**2
-            step = (
-                np.stack([second * gradient[0] - both * gradient[1], first * gradient[1] - both * gradient[0]])
-                / determinant
-            )
-            gain = np.sum(gradient * step, axis=0)
-            moving = gain > _TOLERANCE
-            if not moving.any():
-                break
-            step = np.where(moving, step, 0.0)
-            for _ in range(_MAX_HALVINGS):
-                new = self._log_posterior(u + step, scale)
-                worse = moving & ~(new >= value)
-                if not worse.any():
-                    break
-                step = np.where(worse, 0.5 * step, step)
-            if worse[moving].all():  # rounding hides what there is to gain
-                break
-            u, value = np.where(worse, u, u + step), np.where(worse, value, new)
-        free = np.count_nonzero(scale)
-        share = np.zeros(self.n_groups) if free == 0 else (2.0 - (first + second) / determinant) / free
-        return _Lines(scale * u, float(np.sum(value - 0.5 * np.log(determinant))), share)
+    @cached_property
+    def log_odds(self) -> Array:
+        intercept, slope = (self.scale * self.coef).T
+        return self.rows.score + intercept[self.rows.group] + slope[self.rows.group] * self.rows.z
 
-    def _log_odds(self, u: Array, scale: Array) -> Array:
-        intercept, slope = scale * u
-        return self.rows.score + intercept[self.rows.group] + slope[self.rows.group] * self.z
+    @cached_property
+    def value(self) -> Array:
+        log_p = sc.log_expit(np.where(self.rows.positive, self.log_odds, -self.log_odds))
+        return 0.5 * np.sum(self.coef**2, axis=1) - self._sum(log_p)
 
-    def _log_posterior(self, u: Array, scale: Array) -> Array:
-        v = self._log_odds(u, scale)
-        return self._sum(sc.log_expit(np.where(self.rows.positive, v, -v))) - 0.5 * np.sum(u**2, axis=0)
+    @property
+    def gradient(self) -> Array:
+        return self._derivatives[0]
 
-    def _derivatives(self, u: Array, scale: Array) -> tuple[Array, tuple[Array, Array, Array]]:
-        """The gradient, and minus the second derivatives: those of the first, of both, and of the second."""
-        p, q = Logit().inverse_pair(self._log_odds(u, scale))
-        error, curvature = np.where(self.rows.positive, q, -p), p * q
-        gradient = scale * np.stack([self._sum(error), self._sum(error * self.z)]) - u
-        a, b = scale[:, 0]
-        return gradient, (
-            1.0 + a * a * self._sum(curvature),
-            a * b * self._sum(curvature * self.z),
-            1.0 + b * b * self._sum(curvature * self.z**2),
-        )
+    @property
+    def hessian(self) -> Array:
+        return self._derivatives[1]
+
+    def step(self) -> Array:
+        return -np.asarray(np.linalg.solve(self.hessian, self.gradient[:, :, None])[:, :, 0])
+
+    @cached_property
+    def _derivatives(self) -> tuple[Array, Array]:
+        p, q = Logit().inverse_pair(self.log_odds)
+        error, curvature, z = np.where(self.rows.positive, -q, p), p * q, self.rows.z
+        gradient = self.scale * np.stack([self._sum(error), self._sum(error * z)], axis=1) + self.coef
+        bend = self._sum(curvature * z)
+        sums = np.array([[self._sum(curvature), bend], [bend, self._sum(curvature * z**2)]])
+        return gradient, np.eye(2) + self.scale * self.scale[:, None] * np.moveaxis(sums, -1, 0)
 
     def _sum(self, x: Array) -> Array:
         """Σ weight · x by group."""
-        return np.bincount(self.rows.group, self.rows.weight * x, self.n_groups).astype(np.float64)
+        return np.bincount(self.rows.group, self.rows.weight * x, len(self.coef)).astype(np.float64)
 
 
 class GroupwiseCalibration(BaseEstimator):
@@ -246,7 +246,7 @@ class GroupwiseCalibration(BaseEstimator):
         own = self.classes_ if len(self.classes_) > 2 else self.classes_[1:]
         weight = np.ones(len(rows)) if weight is None else weight[rows]
         self.lines_ = [
-            GroupLines.fitted(GroupRows(column, labels[rows] == label, weight, index), len(self.groups_))
+            GroupLines.fitted(column, labels[rows] == label, weight, index, len(self.groups_))
             for column, label in zip(log_odds.T, own, strict=True)
         ]
         shares = np.mean([each.share for each in self.lines_], axis=0)
@@ -255,20 +255,26 @@ class GroupwiseCalibration(BaseEstimator):
 
     def predict_proba(self, scores: ArrayLike, groups: ArrayLike) -> Array:
         """Class probabilities of shape (n, K), one column per entry of ``classes_``."""
+        return probabilities(self._log_scores(scores, groups))
+
+    def predict_log_proba(self, scores: ArrayLike, groups: ArrayLike) -> Array:
+        """The logarithms of the class probabilities, finite also where a probability is too small for float64."""
+        return log_probabilities(self._log_scores(scores, groups))
+
+    def decision_function(self, scores: ArrayLike, groups: ArrayLike) -> Array:
+        """The calibrated log-odds of the second of two classes, of shape (n,); log-probabilities (n, K) for more."""
+        return decisions(self._log_scores(scores, groups))
+
+    def predict(self, scores: ArrayLike, groups: ArrayLike) -> NDArray[Any]:
+        """The most probable class."""
+        return chosen(self._log_scores(scores, groups), self.classes_)
+
+    def _log_scores(self, scores: ArrayLike, groups: ArrayLike) -> Array:
         check_is_fitted(self, "lines_")
         log_odds = self._pooled_log_odds(scores)
         index = self._positions(_checked_groups(groups, len(log_odds)))
         columns = [each.log_odds(column, index) for each, column in zip(self.lines_, log_odds.T, strict=True)]
-        if len(columns) == 1:
-            p, q = Logit().inverse_pair(columns[0])
-            return np.column_stack([q, p])
-        log_p = sc.log_expit(np.column_stack(columns))
-        ruled_out = np.isneginf(log_p).all(axis=1, keepdims=True)  # then no class is preferred: all are equal
-        return np.asarray(sc.softmax(np.where(ruled_out, 0.0, log_p), axis=1))
-
-    def predict(self, scores: ArrayLike, groups: ArrayLike) -> NDArray[Any]:
-        """The most probable class."""
-        return np.asarray(self.classes_[self.predict_proba(scores, groups).argmax(axis=1)])
+        return columns[0] if len(columns) == 1 else np.asarray(sc.log_expit(np.column_stack(columns)))
 
     def _pooled_log_odds(self, scores: ArrayLike) -> Array:
         """Those of the second of two classes, or of each of more, one column each."""
@@ -287,7 +293,7 @@ class GroupwiseCalibration(BaseEstimator):
                 f"none of the groups was seen in fit: got {names.tolist()[0]!r} and the like, where fit had "
                 f"{self.groups_.tolist()[0]!r} and the like; every row has the pooled map.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         return np.array([known.get(name, len(known)) for name in names.tolist()], dtype=np.intp)[index]
 

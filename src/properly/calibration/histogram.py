@@ -86,14 +86,8 @@ class HistogramBinning(BinaryCalibrator):
         edges_of = choose(self.strategy, STRATEGIES, "strategy")
         edges = edges_of(sample, checked_count(self.n_bins, "n_bins", 1))
         index = np.searchsorted(edges, sample.score, side="right")
-        total = np.bincount(index, sample.weight, len(edges) + 1)
-        weight = 1.0 if sample.weight is None else sample.weight
-        positive, negative = (
-            np.bincount(index, weight * side, len(edges) + 1).astype(np.float64)
-            for side in (sample.positive, ~sample.positive)
-        )
-        filled = np.flatnonzero(total)
-        bins = np.arange(len(total))
+        negative, positive = sample.totals(index, len(edges) + 1)
+        bins, filled = np.arange(len(edges) + 1), np.flatnonzero(negative + positive)
         upper = np.minimum(np.searchsorted(filled, bins), len(filled) - 1)
         lower = np.maximum(np.searchsorted(filled, bins, side="right") - 1, 0)
         nearest = filled[np.where(np.abs(bins - filled[lower]) <= np.abs(filled[upper] - bins), lower, upper)]

@@ -11,7 +11,7 @@ from properly.inputs.options import choose
 from properly.inputs.scores import BinarySample
 from properly.numeric.isotonic import pooled_blocks
 from properly.numeric.probabilities import Array
-from properly.numeric.scaling import Standardiser
+from properly.numeric.scaling import Standardizer
 
 _TIE_BREAKER = 1e-6  # the log-odds rise by at most twice this to keep the ranking strict
 
@@ -28,7 +28,7 @@ class IsotonicMap:
     rate: Array
     complement: Array
     linear: bool
-    strict: Standardiser | None
+    strict: Standardizer | None
 
     def log_odds(self, score: Array) -> Array:
         if self.linear:
@@ -105,5 +105,5 @@ class IsotonicCalibration(BinaryCalibrator):
             np.maximum.accumulate(positive / total),
             np.minimum.accumulate(negative / total),
             linear,
-            Standardiser.of(sample.score, sample.weight) if self.strict else None,
+            Standardizer.of(sample.score, sample.weight) if self.strict else None,
         )

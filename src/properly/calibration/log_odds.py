@@ -1,29 +1,65 @@
-"""Calibrators whose log-odds are linear in a few features of the score: Platt, beta, quadratic, piecewise."""
+"""Calibrators whose log-odds are linear in a few features of the score: Platt, beta, quadratic, piecewise.
+
+Their coefficients have maximum likelihood. A Newton iteration needs one pass: gradient and curvature are added up
+together. It starts from the fit to a sample of the rows, so that large data are passed over two or three times.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import NamedTuple, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
+from properly import kernels
 from properly.calibration.base import BinaryCalibrator
 from properly.calibration.bennett import AsymmetricLaplaceCalibration
-from properly.calibration.log_odds_fit import fit_log_odds
+from properly.engines.base import Engine
+from properly.engines.memory import MemoryEngine
 from properly.inputs.scores import BinarySample
+from properly.kernels import Block, Statistic
+from properly.numeric.limits import FARTHEST
 from properly.numeric.probabilities import Array
-from properly.numeric.scaling import Standardiser
+from properly.numeric.scaling import Standardizer
+from properly.solvers import Status
+from properly.solvers.dense import newton_minimum, shrinks_linearly, solve_least_norm
+
+Features = Callable[[Array], Array]
 
 
 @dataclass(frozen=True)
-class PlattMap:
-    """ln(p/q) = intercept + slope · z, with z the standardised score."""
+class LinearMap:
+    """ln(p/q) = intercept + Σ coef_j · feature_j(score); `features` makes columns of scores."""
 
-    standard: Standardiser
-    slope: float
+    features: Features
+    coef: Array
     intercept: float
 
+    @classmethod
+    def fitted(cls, features: Features, sample: BinarySample, noisy: bool = False) -> LinearMap:
+        fit = fit_log_odds(features, sample, noisy=noisy)
+        return cls(features, fit.coef, fit.intercept)
+
     def log_odds(self, score: Array) -> Array:
-        return self.intercept + self.slope * self.standard(score)
+        return self.intercept + np.asarray(self.features(score) @ self.coef)
+
+
+@dataclass(frozen=True)
+class Powers:
+    """The standardised score z, and its square if `degree` is 2."""
+
+    standardize: Standardizer
+    degree: int
+
+    @classmethod
+    def of(cls, sample: BinarySample, degree: int) -> Powers:
+        return cls(Standardizer.of(sample.score, sample.weight), degree)
+
+    def __call__(self, score: Array) -> Array:
+        z = self.standardize(score)
+        return np.stack([z, z * z]).T if self.degree == 2 else z[:, None]
 
 
 class PlattScaling(BinaryCalibrator):
@@ -42,7 +78,7 @@ class PlattScaling(BinaryCalibrator):
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
-    maps_ : list of `PlattMap`, one for two classes, else one per class
+    maps_ : list of `LinearMap`, one for two classes, else one per class
 
     References
     ----------
@@ -60,32 +96,46 @@ class PlattScaling(BinaryCalibrator):
         self.noisy_labels = noisy_labels
         self.input = input
 
-    def _fit_map(self, sample: BinarySample) -> PlattMap:
-        standard = Standardiser.of(sample.score, sample.weight)
-        fit = fit_log_odds(lambda score: standard(score)[:, None], sample, noisy=self.noisy_labels)
-        return PlattMap(standard, float(fit.coef[0]), fit.intercept)
+    def _fit_map(self, sample: BinarySample) -> LinearMap:
+        return LinearMap.fitted(Powers.of(sample, 1), sample, self.noisy_labels)
 
 
-_FARTHEST = 1e100  # its square is still a number
+class QuadraticScaling(BinaryCalibrator):
+    """Calibrated log-odds are a parabola in the score: ln(p/q) = a + b s + c s².
+
+    It is what two Gaussian densities of different width imply, but fitted to the classes directly, with maximum
+    likelihood. One more parameter than Platt's line lets the ends bend differently; the parabola may turn back beyond
+    its vertex. Classes that it could separate perfectly are fitted with Platt's noisy labels.
+
+    Parameters
+    ----------
+    input : {"score", "probability"}, default "score"
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    maps_ : list of `LinearMap`, one for two classes, else one per class
+
+    Examples
+    --------
+    >>> scores, y = [-2.0, -1.0, -0.5, 0.0, 1.0, 2.0], [0, 0, 1, 0, 1, 1]
+    >>> QuadraticScaling().fit(scores, y).predict_proba([-1.0, 3.0]).round(3)
+    array([[0.837, 0.163],
+           [0.001, 0.999]])
+    """
+
+    def _fit_map(self, sample: BinarySample) -> LinearMap:
+        return LinearMap.fitted(Powers.of(sample, 2), sample)
 
 
 @dataclass(frozen=True)
-class BetaMap:
-    """ln(p'/q') = intercept + a ln p - b ln q."""
+class LogProbabilities:
+    """ln p and -ln q of a log-odds; beyond ±1e100 it counts as that."""
 
-    a: float
-    b: float
-    intercept: float
-
-    def log_odds(self, score: Array) -> Array:
-        return np.asarray(_beta_features(score) @ np.array([self.a, self.b]) + self.intercept)
-
-
-def _beta_features(score: Array) -> Array:
-    """(ln p, -ln q) of a log-odds; beyond ±1e100 it counts as that."""
-    v = np.clip(score, -_FARTHEST, _FARTHEST)
-    log_p = np.minimum(v, 0.0) - np.log1p(np.exp(-np.abs(v)))
-    return np.stack([log_p, v - log_p]).T  # -ln q = ln(p/q) - ln p
+    def __call__(self, score: Array) -> Array:
+        v = np.clip(score, -FARTHEST, FARTHEST)
+        log_p = np.minimum(v, 0.0) - np.log1p(np.exp(-np.abs(v)))
+        return np.stack([log_p, v - log_p]).T  # -ln q = ln(p/q) - ln p
 
 
 class BetaCalibration(BinaryCalibrator):
@@ -105,7 +155,7 @@ class BetaCalibration(BinaryCalibrator):
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
-    maps_ : list of `BetaMap`, one for two classes, else one per class
+    maps_ : list of `LinearMap`, one for two classes, else one per class
 
     References
     ----------
@@ -120,92 +170,28 @@ class BetaCalibration(BinaryCalibrator):
            [0.142, 0.858]])
     """
 
-    def __init__(self, *, input: str = "score") -> None:
-        self.input = input
-
-    def _fit_map(self, sample: BinarySample) -> BetaMap:
-        kept = [0, 1]
+    def _fit_map(self, sample: BinarySample) -> LinearMap:
+        features, kept = LogProbabilities(), [0, 1]
         while True:
-            fit = fit_log_odds(lambda score: _beta_features(score).T[kept].T, sample, noisy=False)
+            fit = fit_log_odds(lambda score: features(score).T[kept].T, sample, noisy=False)
             if not kept or fit.coef.min() >= 0.0:
                 break
             del kept[int(np.argmin(fit.coef))]
         coef = np.zeros(2)
         coef[kept] = fit.coef
-        return BetaMap(float(coef[0]), float(coef[1]), fit.intercept)
+        return LinearMap(features, coef, fit.intercept)
 
 
 @dataclass(frozen=True)
-class QuadraticMap:
-    """ln(p/q) = intercept + slope · z + curvature · z², with z the standardised score."""
+class Hinges:
+    """The standardised score z, and max(z - knot, 0) for every knot."""
 
-    standard: Standardiser
-    slope: float
-    curvature: float
-    intercept: float
-
-    def log_odds(self, score: Array) -> Array:
-        z = self.standard(score)
-        return self.intercept + (self.slope + self.curvature * z) * z
-
-
-class QuadraticScaling(BinaryCalibrator):
-    """Calibrated log-odds are a parabola in the score: ln(p/q) = a + b s + c s².
-
-    It is what two Gaussian densities of different width imply, but fitted to the classes directly, with maximum
-    likelihood. One more parameter than Platt's line lets the ends bend differently; the parabola may turn back beyond
-    its vertex. Classes that it could separate perfectly are fitted with Platt's noisy labels.
-
-    Parameters
-    ----------
-    input : {"score", "probability"}, default "score"
-
-    Attributes
-    ----------
-    classes_ : array of shape (n_classes,)
-    maps_ : list of `QuadraticMap`, one for two classes, else one per class
-
-    Examples
-    --------
-    >>> scores, y = [-2.0, -1.0, -0.5, 0.0, 1.0, 2.0], [0, 0, 1, 0, 1, 1]
-    >>> QuadraticScaling().fit(scores, y).predict_proba([-1.0, 3.0]).round(3)
-    array([[0.837, 0.163],
-           [0.001, 0.999]])
-    """
-
-    def __init__(self, *, input: str = "score") -> None:
-        self.input = input
-
-    def _fit_map(self, sample: BinarySample) -> QuadraticMap:
-        standard = Standardiser.of(sample.score, sample.weight)
-
-        def features(score: Array) -> Array:
-            z = standard(score)
-            return np.stack([z, z * z]).T
-
-        fit = fit_log_odds(features, sample, noisy=False)
-        return QuadraticMap(standard, float(fit.coef[0]), float(fit.coef[1]), fit.intercept)
-
-
-@dataclass(frozen=True)
-class PiecewiseMap:
-    """ln(p/q) = intercept + slope · z + Σ bend_j · max(z - knot_j, 0), with z the standardised score."""
-
-    standard: Standardiser
+    standardize: Standardizer
     knots: Array
-    slope: float
-    bends: Array
-    intercept: float
 
-    def log_odds(self, score: Array) -> Array:
-        z = self.standard(score)
-        return self.intercept + np.asarray(
-            _piecewise_features(z, self.knots) @ np.concatenate([[self.slope], self.bends])
-        )
-
-
-def _piecewise_features(z: Array, knots: Array) -> Array:
-    return np.stack([z, *(np.maximum(z - knot, 0.0) for knot in knots)]).T
+    def __call__(self, score: Array) -> Array:
+        z = self.standardize(score)
+        return np.stack([z, *(np.maximum(z - knot, 0.0) for knot in self.knots)]).T
 
 
 class PiecewiseLogOddsCalibration(BinaryCalibrator):
@@ -223,7 +209,7 @@ class PiecewiseLogOddsCalibration(BinaryCalibrator):
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
-    maps_ : list of `PiecewiseMap`, one for two classes, else one per class
+    maps_ : list of `LinearMap`, one for two classes, else one per class
 
     References
     ----------
@@ -238,13 +224,150 @@ class PiecewiseLogOddsCalibration(BinaryCalibrator):
            [0.246, 0.754]])
     """
 
-    def __init__(self, *, input: str = "score") -> None:
-        self.input = input
-
-    def _fit_map(self, sample: BinarySample) -> PiecewiseMap:
+    def _fit_map(self, sample: BinarySample) -> LinearMap:
         modes = AsymmetricLaplaceCalibration()._fit_map(sample)
-        z = modes.standard(sample.score)
+        z = modes.standardize(sample.score)
         knots = np.unique([modes.rest.mode, modes.own.mode])
         knots = knots[(knots > z.min()) & (knots < z.max())]  # no data, no bend
-        fit = fit_log_odds(lambda score: _piecewise_features(modes.standard(score), knots), sample, noisy=True)
-        return PiecewiseMap(modes.standard, knots, float(fit.coef[0]), fit.coef[1:], fit.intercept)
+        return LinearMap.fitted(Hinges(modes.standardize, knots), sample, noisy=True)
+
+
+_MAX_ITER = 50
+_TOLERANCE = 1e-6  # a Newton step this small, in units of the null loss, leaves an error of about its square
+
+
+class Targets(NamedTuple):
+    """The probability that each class is fitted to: 0 and 1, or less extreme ones."""
+
+    rest: float = 0.0
+    own: float = 1.0
+
+    @classmethod
+    def noisy(cls, sample: BinarySample) -> Targets:
+        """Platt's (2000): 1/(N₋ + 2) and (N₊ + 1)/(N₊ + 2), as if one label of either class could be wrong."""
+        rest, own = sample.class_weight
+        return cls(1.0 / (rest + 2.0), (own + 1.0) / (own + 2.0))
+
+
+class LogOdds(NamedTuple):
+    """Fitted coefficients of the features, and the intercept."""
+
+    coef: Array
+    intercept: float
+    hessian: Array  # of the summed loss, over coefficients and intercept
+    converged: bool
+
+
+def fit_log_odds(
+    features: Array | Features, sample: BinarySample, *, noisy: bool, ridge: Array | None = None
+) -> LogOdds:
+    """Minimise Σ weight · log loss + ½ Σ ridge · coef².
+
+    The features are columns, or a function that makes them of scores, block by block whenever they are needed: where
+    that is quick, it is quicker than reading them from memory.
+
+    Where the classes can be told apart perfectly there is no finite optimum; the targets of noisy labels are then used
+    whether asked for or not, which makes it finite.
+    """
+    columns_of: Features
+    if callable(features):
+        source, columns_of = sample.score[:, None], lambda scores: features(scores[:, 0])
+    else:
+        source, columns_of = np.asfortranarray(features), np.asarray
+    codes = cast(NDArray[np.intp], sample.positive.view(np.int8))  # a byte a row is enough
+    engine = MemoryEngine(source, codes, sample.weight)
+    width = columns_of(source[:1]).shape[1]
+    penalty = np.append(np.zeros(width) if ridge is None else ridge, 0.0)
+    plain = _Likelihood(engine, np.array(sample.class_weight), columns_of, Targets(), penalty)
+    if not noisy:
+        fit = plain.fitted()
+        if fit.converged:
+            return fit
+    return replace(plain, targets=Targets.noisy(sample)).fitted()
+
+
+@dataclass
+class NewtonSums(Statistic):
+    """Gradient and curvature matrix of the log loss, over coefficients and intercept."""
+
+    gradient: Array
+    hessian: Array
+    wrong: float  # weight of the rows that are not on the side of their class
+
+
+def newton_sums(block: Block, features: Features, coef: Array, targets: Targets) -> NewtonSums:
+    columns = list(features(block.X).T)
+    v = np.full(len(block.y), coef[-1])
+    for x, w in zip(columns, coef, strict=False):
+        v += w * x
+    wrong = kernels.weighted(block, np.where(block.y, v <= 0.0, v >= 0.0)).sum()
+    with np.errstate(over="ignore"):
+        p = np.exp(-v)
+        p += 1.0
+        np.divide(1.0, p, out=p)
+    residual = p - (targets.rest + (targets.own - targets.rest) * block.y)
+    p -= p * p
+    residual, curvature = kernels.weighted(block, residual), kernels.weighted(block, p)
+    width = len(coef)
+    gradient, hessian = np.empty(width), np.empty((width, width))
+    gradient[-1], hessian[-1, -1] = residual.sum(), curvature.sum()
+    for i, x in enumerate(columns):
+        bent = curvature * x
+        gradient[i] = residual @ x
+        hessian[i, -1] = hessian[-1, i] = bent.sum()
+        for j in range(i + 1):
+            hessian[i, j] = hessian[j, i] = bent @ columns[j]
+    return NewtonSums(gradient, hessian, float(wrong))
+
+
+class _Point(NamedTuple):
+    coef: Array
+    gradient: Array
+    hessian: Array
+    separated: bool  # every row is on the side of its class, and as good as certain: there is no finite optimum
+    value: None = None  # it would cost as much again as the derivatives
+
+    def step(self) -> Array:
+        return -solve_least_norm(self.hessian, self.gradient)
+
+
+@dataclass(frozen=True)
+class _Likelihood:
+    """The log-likelihood of coefficients and intercept, with a minus, plus ½ Σ penalty · coef²."""
+
+    engine: Engine
+    class_weight: Array
+    features: Features
+    targets: Targets
+    penalty: Array
+
+    def fitted(self) -> LogOdds:
+        weight = self.class_weight.sum()
+        rate = float(self.class_weight @ self.targets / weight)
+        null_loss = weight * -(rate * np.log(rate) + (1.0 - rate) * np.log1p(-rate))
+        found = newton_minimum(
+            self.point, self._start(rate), _TOLERANCE**2 * null_loss, _MAX_ITER, unbounded=lambda at: at.separated
+        )
+        converged = found.status is Status.CONVERGED and not shrinks_linearly(np.sqrt(found.history))
+        coef = found.at.coef + found.step if converged else found.at.coef
+        return LogOdds(coef[:-1], float(coef[-1]), found.at.hessian, converged)
+
+    def point(self, coef: Array) -> _Point:
+        sums = self.engine.reduce(newton_sums, self.features, coef, self.targets)
+        # Noisy labels always have an optimum.
+        separated = self.targets == Targets() and sums.wrong == 0.0 and sums.hessian[-1, -1] < 1e-3
+        return _Point(coef, sums.gradient + self.penalty * coef, sums.hessian + np.diag(self.penalty), separated)
+
+    def _start(self, rate: float) -> Array:
+        """The solution on a sample, unless that is too small; else the class proportions."""
+        plain = np.append(np.zeros(len(self.penalty) - 1), np.log(rate) - np.log1p(-rate))
+        sample = self.engine.thinned()
+        if sample is None:
+            return plain
+        classes = sample.reduce(kernels.classes, 2)
+        rows, class_weight = classes.rows, classes.weight
+        if rows * class_weight.min() < 3 * len(plain) * class_weight.sum():
+            return plain
+        penalty = self.penalty * (class_weight.sum() / self.class_weight.sum())
+        fit = replace(self, engine=sample, class_weight=class_weight, penalty=penalty).fitted()
+        return np.append(fit.coef, fit.intercept) if fit.converged else plain

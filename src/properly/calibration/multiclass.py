@@ -11,11 +11,11 @@ from scipy import special as sc
 from properly.calibration.base import BinaryCalibrator, Calibrator
 from properly.calibration.methods import calibrator_of
 from properly.inputs.options import choose
-from properly.inputs.scores import Sample, class_log_odds
+from properly.inputs.scores import BinarySample, Sample, ScoreReader, class_log_odds
 from properly.numeric.probabilities import Array
 
 _TIE_BREAKER = 1e-9  # by which the most probable class stays ahead in log-probability
-_FARTHEST = 1e300
+_WIDEST_GAP = 1e300  # between logits: products with slopes and sums of a few are still numbers
 _MAX_ITER = 100
 
 
@@ -42,7 +42,7 @@ class Confidence:
         if right.all() or not right.any():
             total = float(len(right) if sample.weight is None else sample.weight.sum())
             return cls(None, np.log1p(total) * (1.0 if right.all() else -1.0))
-        return cls(calibrator.fit(class_log_odds(sample.scores)[rows, top], right, sample.weight))
+        return cls(calibrator._fit_binary(BinarySample(class_log_odds(sample.scores)[rows, top], right, sample.weight)))
 
     def log_scores(self, logits: Array) -> Array:
         top = logits.argmax(axis=1)
@@ -50,7 +50,7 @@ class Confidence:
         before = class_log_odds(logits)[~other]
         after = np.full(len(logits), self.constant) if self.calibrator is None else self.calibrator._log_scores(before)
         with np.errstate(over="ignore"):
-            gaps = np.minimum(logits.max(axis=1, keepdims=True) - logits, _FARTHEST)[other].reshape(len(logits), -1)
+            gaps = np.minimum(logits.max(axis=1, keepdims=True) - logits, _WIDEST_GAP)[other].reshape(len(logits), -1)
         # The top class has 0, the others the logarithms of their odds against it.
         raised = -gaps - sc.logsumexp(-gaps, axis=1, keepdims=True) - after[:, None]
         lowered = -_slope(gaps, after)[:, None] * gaps - _TIE_BREAKER
@@ -65,6 +65,7 @@ def _slope(gaps: Array, log_odds: Array) -> Array:
     That is ln Σ_j exp(-t gap_j) = -log-odds: convex and falling in t, so that Newton's method climbs from 0 to the
     solution. 0 if the log-odds are too low for any t, 1 if they are too high.
     """
+    # A root of one variable in every row, which no step can overshoot: the solver for minima has nothing to add.
     t = np.zeros(len(gaps))
     for _ in range(_MAX_ITER):
         total = sc.logsumexp(-t[:, None] * gaps, axis=1)
@@ -86,10 +87,8 @@ class Classwise:
 
     @classmethod
     def fitted(cls, calibrator: Calibrator, sample: Sample) -> Self:
-        return cls(
-            [calibrator_of(calibrator).fit(part.score, part.positive, part.weight) for part in sample.against_rest()],
-            sample.of_probabilities,
-        )
+        parts = [calibrator_of(calibrator)._fit_binary(part) for part in sample.against_rest()]
+        return cls(parts, sample.of_probabilities)
 
     def log_scores(self, logits: Array) -> Array:
         columns = zip(self.calibrators, class_log_odds(logits, self.of_probabilities).T, strict=True)
@@ -110,7 +109,7 @@ class Full:
                 f"'structured_matrix' or 'dirichlet', got {type(calibrator).__name__}, which treats one class at a "
                 "time; use another method, or target='classwise'."
             )
-        return cls(calibrator.fit(sample.scores, sample.codes, sample.weight))
+        return cls(calibrator._fit_checked(np.unique(sample.codes), ScoreReader(), sample))
 
     def log_scores(self, logits: Array) -> Array:
         return self.calibrator._log_scores(logits)

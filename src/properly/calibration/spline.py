@@ -9,34 +9,32 @@ from scipy import linalg
 from scipy import special as sc
 
 from properly.calibration.base import BinaryCalibrator
-from properly.calibration.log_odds_fit import LogOdds, fit_log_odds
+from properly.calibration.log_odds import LinearMap, LogOdds, fit_log_odds
 from properly.inputs.options import checked_count
 from properly.inputs.scores import BinarySample
 from properly.numeric.probabilities import Array
-from properly.numeric.scaling import Standardiser
+from properly.numeric.scaling import Standardizer
 
 _STRENGTHS = 10.0 ** np.arange(-3.0, 4.0)
 
 
 @dataclass(frozen=True)
-class SplineMap:
-    """ln(p/q) = intercept + slope · z + Σ bend_j · b_j(z): z is the standardised score, the b_j are natural splines.
+class NaturalSplines:
+    """The standardised score z, and natural cubic splines of it.
 
-    `basis` makes them of truncated cubes, such that Σ bend_j² is the integral of the squared second derivative.
+    `basis` makes them of truncated cubes, such that for coefficients c_j of them Σ c_j² is the integral of the squared
+    second derivative of Σ c_j b_j(z).
     """
 
-    standard: Standardiser
+    standardize: Standardizer
     knots: Array
     basis: Array
-    slope: float
-    bends: Array
-    intercept: float
 
-    def log_odds(self, score: Array) -> Array:
-        z = self.standard(score)
-        return self.intercept + np.asarray(
-            _features(z, self.knots, self.basis) @ np.concatenate([[self.slope], self.bends])
-        )
+    def __call__(self, score: Array) -> Array:
+        z = self.standardize(score)
+        if not self.basis.size:
+            return z[:, None]
+        return np.asfortranarray(np.column_stack([z, _natural_cubes(z, self.knots) @ self.basis]))
 
 
 def _natural_cubes(z: Array, knots: Array) -> Array:
@@ -48,12 +46,6 @@ def _natural_cubes(z: Array, knots: Array) -> Array:
     reach = np.maximum(inside - inner, 0.0)
     curve = reach * reach * reach / (last - inner) + 3.0 * (last - inner) * beyond
     return curve[:, :-1] - curve[:, -1:]
-
-
-def _features(z: Array, knots: Array, basis: Array) -> Array:
-    if not basis.size:
-        return z[:, None]
-    return np.asfortranarray(np.column_stack([z, _natural_cubes(z, knots) @ basis]))
 
 
 def _smooth_basis(knots: Array) -> Array:
@@ -89,7 +81,7 @@ class SplineCalibration(BinaryCalibrator):
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
-    maps_ : list of `SplineMap`, one for two classes, else one per class
+    maps_ : list of `LinearMap`, one for two classes, else one per class
 
     References
     ----------
@@ -108,20 +100,19 @@ class SplineCalibration(BinaryCalibrator):
         self.n_knots = n_knots
         self.input = input
 
-    def _fit_map(self, sample: BinarySample) -> SplineMap:
+    def _fit_map(self, sample: BinarySample) -> LinearMap:
         n_knots = checked_count(self.n_knots, "n_knots", 3)
-        standard = Standardiser.of(sample.score, sample.weight)
-        z = standard(sample.score)
-        knots = _balanced_quantiles(z, sample, n_knots)
-        basis = _smooth_basis(knots)
-        features = _features(z, knots, basis)
-        penalised = np.arange(features.shape[1]) > 0
+        standardize = Standardizer.of(sample.score, sample.weight)
+        knots = _balanced_quantiles(standardize(sample.score), sample, n_knots)
+        features = NaturalSplines(standardize, knots, _smooth_basis(knots))
+        columns = features(sample.score)
+        penalised = np.arange(columns.shape[1]) > 0
         candidates = []
-        for strength in _STRENGTHS if basis.size else _STRENGTHS[:1]:
-            fit = fit_log_odds(features, sample, noisy=False, ridge=strength * penalised)
-            candidates.append((_akaike(fit, features, sample, strength * penalised), fit))
+        for strength in _STRENGTHS if features.basis.size else _STRENGTHS[:1]:
+            fit = fit_log_odds(columns, sample, noisy=False, ridge=strength * penalised)
+            candidates.append((_akaike(fit, columns, sample, strength * penalised), fit))
         best = min(candidates, key=lambda each: each[0])[1]
-        return SplineMap(standard, knots, basis, float(best.coef[0]), best.coef[1:], best.intercept)
+        return LinearMap(features, best.coef, best.intercept)
 
 
 def _balanced_quantiles(z: Array, sample: BinarySample, count: int) -> Array:

@@ -10,11 +10,14 @@ from scipy import optimize
 from scipy import special as sc
 
 from properly.calibration.base import Calibrator
+from properly.classifier import log_probabilities
 from properly.inputs.scores import Sample
+from properly.numeric.limits import FARTHEST, LARGEST
 from properly.numeric.probabilities import Array
+from properly.solvers.dense import newton_minimum
 
 _MAX_ITER = 200
-_FARTHEST, _LARGEST = 1e100, float(np.finfo(np.float64).max)
+_TOLERANCE = 1e-8  # of the slope: a step this small leaves an error of about its square
 
 
 class TemperatureScaling(Calibrator):
@@ -51,9 +54,6 @@ class TemperatureScaling(Calibrator):
 
     slope_: float
 
-    def __init__(self, *, input: str = "score") -> None:
-        self.input = input
-
     @property
     def temperature_(self) -> float:
         return 1.0 / self.slope_ if self.slope_ > 0.0 else np.inf
@@ -68,7 +68,7 @@ class TemperatureScaling(Calibrator):
 def bounded(logits: Array, slope: float = 1.0) -> Array:
     """Logits times a slope; beyond ±1e100 they count as that, so that what is done to them cannot overflow."""
     with np.errstate(over="ignore"):
-        return np.clip(slope * logits, -_FARTHEST, _FARTHEST)
+        return np.clip(slope * logits, -FARTHEST, FARTHEST)
 
 
 def best_slope(sample: Sample) -> float:
@@ -81,19 +81,27 @@ def best_slope(sample: Sample) -> float:
     own = problem.own_score(_noise(sample) if problem.separated else None)
     if problem.sums(0.0)[0] >= own:
         return 0.0
-    slope, low, high = 1.0 / float(np.std(logits) or 1.0), 0.0, np.inf
-    for _ in range(_MAX_ITER):
-        expected, curvature = problem.sums(slope)
-        low, high = (slope, high) if expected < own else (low, slope)
-        with np.errstate(all="ignore"):
-            newton = slope + np.divide(own - expected, curvature)
-        if not low < newton < high:  # doubling, or halving the bracket
-            newton = 2.0 * slope if np.isinf(high) else 0.5 * (low + high)
-        newton = min(newton, 4.0 * slope)
-        if abs(newton - slope) <= 1e-13 * slope:
-            break
-        slope = newton
-    return float(slope / unit)
+
+    def point(slope: Array) -> _Point:
+        expected, curvature = problem.sums(float(slope[0]))
+        return _Point(slope, np.array([expected - own]), curvature)
+
+    start = np.array([1.0 / float(np.sqrt(np.mean(np.square(logits))))])
+    found = newton_minimum(point, start, _TOLERANCE, _MAX_ITER, gap=lambda at: np.abs(at.step() / at.coef)[0])
+    return float((found.at.coef[0] + found.step[0]) / unit)
+
+
+class _Point(NamedTuple):
+    """The derivatives of the log loss at a slope."""
+
+    coef: Array
+    gradient: Array
+    curvature: float
+    value: None = None
+
+    def step(self) -> Array:
+        """Newton's step, at most four times the slope: far from the optimum the curvature may vanish."""
+        return -self.gradient / max(self.curvature, 0.25 * float(abs(self.gradient[0] / self.coef[0])))
 
 
 def _noise(sample: Sample) -> Array:
@@ -104,7 +112,7 @@ def _noise(sample: Sample) -> Array:
 def _centred(logits: Array) -> Array:
     """Only differences within a row matter; with the largest at 0 nothing overflows."""
     with np.errstate(over="ignore"):
-        return np.maximum(logits - logits.max(axis=1, keepdims=True), -_LARGEST)
+        return np.maximum(logits - logits.max(axis=1, keepdims=True), -LARGEST)
 
 
 class _Slope(NamedTuple):
@@ -180,9 +188,6 @@ class EnsembleTemperatureScaling(Calibrator):
     slope_: float
     weights_: Array
 
-    def __init__(self, *, input: str = "score") -> None:
-        self.input = input
-
     def _fit(self, sample: Sample) -> None:
         self.slope_ = best_slope(sample)
         log_p = _log_forecasts(sample.scores, self.slope_)[:, np.arange(len(sample.codes)), sample.codes]
@@ -197,11 +202,7 @@ class EnsembleTemperatureScaling(Calibrator):
 
 def _log_forecasts(scores: Array, slope: float) -> Array:
     """The logarithms of the three forecasts, of shape (3, n, K)."""
-    logits = bounded(scores, slope), bounded(scores)
-    if scores.ndim == 1:
-        tempered, raw = (np.stack([sc.log_expit(-v), sc.log_expit(v)], axis=1) for v in logits)
-    else:
-        tempered, raw = (sc.log_softmax(v, axis=1) for v in logits)
+    tempered, raw = log_probabilities(bounded(scores, slope)), log_probabilities(bounded(scores))
     return np.stack([tempered, raw, np.full_like(raw, -np.log(raw.shape[1]))])
 
 

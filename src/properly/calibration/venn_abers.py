@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import isotonic_regression
 
 from properly.calibration.base import BinaryCalibrator
 from properly.inputs.scores import BinarySample, class_log_odds
+from properly.numeric.isotonic import isotonic_blocks
 from properly.numeric.probabilities import Array
 
 
@@ -68,9 +68,6 @@ class VennAbersCalibration(BinaryCalibrator):
 
     maps_: list[VennAbersMap]  # type: ignore[assignment]
 
-    def __init__(self, *, input: str = "score") -> None:
-        self.input = input
-
     def predict_interval(self, scores: ArrayLike) -> tuple[Array, Array]:
         """(p₀, p₁) of the second class, each of shape (n,); of every class, (n, K), if there are more than two."""
         read = self._read(scores)
@@ -81,9 +78,7 @@ class VennAbersCalibration(BinaryCalibrator):
 
     def _fit_map(self, sample: BinarySample) -> VennAbersMap:
         score, index = np.unique(sample.score, return_inverse=True)
-        weight = np.ones(len(index)) if sample.weight is None else sample.weight
-        positive = np.bincount(index, weight * sample.positive).astype(np.float64)
-        negative = np.bincount(index, weight * ~sample.positive).astype(np.float64)
+        negative, positive = sample.totals(index, len(score))
         p1 = _with_another_positive(positive, negative)
         q0 = _with_another_positive(negative[::-1], positive[::-1])[::-1]  # everything mirrored
         ends = np.append(p1[1:] != p1[:-1], True)
@@ -101,7 +96,7 @@ def _with_another_positive(positive: Array, negative: Array) -> Array:
     left is the tangent from point a to the convex chain of block ends, found by bisection, and a running maximum.
     """
     weight = positive + negative
-    ends = isotonic_regression(positive / weight, weights=weight).blocks
+    ends = np.append(isotonic_blocks(positive, weight), len(weight))
     own, total = _before(positive), _before(weight)
     chain_own, chain_total = own[ends], total[ends]
     block = np.repeat(np.arange(1, len(ends)), np.diff(ends))  # the first end that each a = 0, ..., n - 1 may see

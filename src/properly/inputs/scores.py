@@ -1,4 +1,4 @@
-"""What a user hands to a calibrator, checked and turned into log-odds."""
+"""What a user hands to a calibrator: scores, checked and turned into log-odds."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from scipy import special as sc
 
 from properly.inputs.labels import checked_labels
 from properly.inputs.weights import checked_weight
+from properly.numeric.limits import LARGEST, LOG_SMALLEST
 from properly.numeric.probabilities import Array, as_float
 
-_SMALLEST = np.finfo(np.float64).smallest_subnormal
-_LARGEST = np.finfo(np.float64).max
 _NEARLY_ONE = 1e-6
 
 
@@ -33,6 +32,12 @@ class BinarySample(NamedTuple):
             return float(len(self.positive) - count), float(count)
         rest, own = np.bincount(self.positive, self.weight, 2)
         return float(rest), float(own)
+
+    def totals(self, place: NDArray[np.intp], n_places: int) -> tuple[Array, Array]:
+        """The weights of the rest and of the class at every place."""
+        weight = 1.0 if self.weight is None else self.weight
+        rest, own = (np.bincount(place, weight * side, n_places) for side in (~self.positive, self.positive))
+        return rest.astype(np.float64), own.astype(np.float64)
 
     def of_class(self, positive: bool) -> tuple[Array, Array | None]:
         """The scores of one side and their weights."""
@@ -56,7 +61,7 @@ class Sample(NamedTuple):
 
 
 class Reader(Protocol):
-    """Turns what the user calls a score into log-odds (two classes) or logits (more)."""
+    """Turns what the user calls a score into finite log-odds (two classes) or logits (more)."""
 
     of_probabilities: ClassVar[bool]  # whether the logits are logarithms of probabilities
 
@@ -78,32 +83,22 @@ class ScoreReader:
         return cls()
 
     def __call__(self, values: Array) -> Array:
-        bad = ~np.isfinite(values)
-        if bad.any():
-            raise ValueError(
-                f"scores must be finite, got {values[bad][0]}; drop such rows, or pass probabilities with "
-                'input="probability", where 0 and 1 are allowed.'
-            )
-        return values
+        return _refused_unless(
+            np.isfinite(values),
+            values,
+            "scores must be finite, got {}; drop such rows, or pass probabilities with "
+            'input="probability", where 0 and 1 are allowed.',
+        )
 
 
 @dataclass(frozen=True)
-class LogProbabilityReader(ScoreReader):
-    """Logits of more than two classes that are logarithms of probabilities, as of `predict_log_proba`."""
+class LogProbabilityReader:
+    """Log-odds of two classes, or log-probabilities of more, such as classifiers give; probabilities may be 0 and 1.
 
-    of_probabilities: ClassVar[bool] = True
-
-    def __call__(self, values: Array) -> Array:
-        return np.minimum(super().__call__(values), 0.0)  # rounding may exceed a probability of 1
-
-
-@dataclass(frozen=True)
-class ProbabilityReader:
-    """Probabilities become log-odds, ln(p/(1-p)), or logarithms for more than two classes.
-
-    A probability of 0 has none: it is read as half the smallest positive probability among those calibrated with if
-    there was a 0 among them (1/4 if there were only zeros and ones), and otherwise as half the smallest positive number
-    that float64 knows. What lies below is read the same, so that order is kept. 1 mirrors this for two classes.
+    A probability of 0 has no finite logarithm: it is read as half the smallest positive probability among the
+    calibration data if there was a 0 among them (1/4 if there were only zeros and ones), and otherwise as half the
+    smallest positive number of float64, or of the data if that is smaller. What lies below is read the same, so that
+    the order is kept. 1 mirrors this for two classes.
     """
 
     of_probabilities: ClassVar[bool] = True
@@ -113,39 +108,56 @@ class ProbabilityReader:
 
     @classmethod
     def learn(cls, values: Array) -> Self:
-        lowest = _lowest(values)
         if values.ndim > 1:
-            return cls(lowest.logarithm, 0.0)
-        return cls(lowest.log_odds, -_lowest(1.0 - values).log_odds)
+            return cls(_half_the_smallest(values), 0.0)
+        low, high = (_half_the_smallest(sc.log_expit(each)) for each in (values, -values))
+        return cls(low - float(np.log1p(-np.exp(low))), float(np.log1p(-np.exp(high))) - high)
 
     def __call__(self, values: Array) -> Array:
-        bad = ~((values >= 0.0) & (values <= 1.0))
-        if bad.any():
-            raise ValueError(
-                f"probabilities must lie in [0, 1], got {values[bad][0]}; "
-                'use input="score" for scores that are not probabilities.'
-            )
-        with np.errstate(divide="ignore"):
-            if values.ndim == 1:
-                return np.clip(sc.logit(values), self.low, self.high)
-            return np.clip(np.log(values), self.low, self.high)
+        scores = _refused_unless(~np.isnan(values), values, "scores must be numbers, got {}; drop such rows.")
+        return np.clip(scores, self.low, self.high)
 
 
-class _Lowest(NamedTuple):
-    """What 0 is read as."""
+@dataclass(frozen=True)
+class ProbabilityReader(LogProbabilityReader):
+    """Probabilities become log-odds, ln(p/(1-p)), or logarithms for more than two classes.
 
-    logarithm: float
-    log_odds: float
+    0 and 1 are read as in `LogProbabilityReader`.
+    """
+
+    @classmethod
+    def learn(cls, values: Array) -> Self:
+        inside = values
+        if values.min() <= 0.0 or values.max() >= 1.0:
+            inside = np.append(values[(values > 0.0) & (values < 1.0)], 0.5)
+        extremes = np.array([values.min(), inside.min(), inside.max(), values.max()])
+        return super().learn(_logarithms(extremes if values.ndim == 1 else extremes[:, None]))
+
+    def __call__(self, values: Array) -> Array:
+        p = _refused_unless(
+            (values >= 0.0) & (values <= 1.0),
+            values,
+            'probabilities must lie in [0, 1], got {}; use input="score" for scores that are not probabilities.',
+        )
+        return np.clip(_logarithms(p), self.low, self.high)
 
 
-def _lowest(p: Array) -> _Lowest:
-    """Half the smallest p above 0 if there are zeros, else half the smallest number."""
-    if (p > 0.0).all():
-        logarithm = float(np.log(_SMALLEST) - np.log(2.0))
-        return _Lowest(logarithm, logarithm)
-    smallest = float(p[(p > 0.0) & (p < 1.0)].min(initial=0.5))
-    logarithm = float(np.log(smallest) - np.log(2.0))
-    return _Lowest(logarithm, float(logarithm - np.log1p(-0.5 * smallest)))
+def _refused_unless(good: NDArray[np.bool_], values: Array, message: str) -> Array:
+    if not good.all():
+        raise ValueError(message.format(values[~good][0]))
+    return values
+
+
+def _logarithms(p: Array) -> Array:
+    """Log-odds of the second of two classes, or the logarithms of more probabilities."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(sc.logit(p) if p.ndim == 1 else np.log(p))
+
+
+def _half_the_smallest(log_p: Array) -> float:
+    """ln p/2: of the smallest p > 0, at most 1/2, if there are zeros, else also at most the smallest float64."""
+    smallest = float(log_p[np.isfinite(log_p)].min(initial=np.log(0.5)))
+    return (smallest if np.isneginf(log_p).any() else min(smallest, LOG_SMALLEST)) - float(np.log(2.0))
 
 
 INPUTS: dict[str, type[Reader]] = {"score": ScoreReader, "probability": ProbabilityReader}
@@ -204,7 +216,7 @@ def class_log_odds(scores: Array, of_probabilities: bool = False) -> Array:
     if of_probabilities:
         return _log_odds_of_logarithms(scores)
     with np.errstate(over="ignore", divide="ignore"):
-        log_p = np.maximum(sc.log_softmax(scores, axis=1), -_LARGEST)
+        log_p = np.maximum(sc.log_softmax(scores, axis=1), -LARGEST)
         log_odds = log_p - np.log1p(-np.exp(log_p))
     # The largest p may be 1 up to rounding: there the others are added up.
     rows, top = np.arange(len(scores)), scores.argmax(axis=1)

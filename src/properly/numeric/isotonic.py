@@ -18,14 +18,6 @@ class _SortedSide:
     score: Array
     weight: Array | None
 
-    @classmethod
-    def of(cls, score: Array, weight: Array | None) -> _SortedSide:
-        if weight is None:
-            score.sort()  # a copy already
-            return cls(score, None)
-        order = np.argsort(score, kind="stable")
-        return cls(score[order], weight[order])
-
     def weight_between(self, edges: NDArray[np.intp]) -> Array:
         """The weight of the scores from each edge up to the next; summed separately, which keeps small sums precise."""
         counts = np.diff(edges)
@@ -33,6 +25,15 @@ class _SortedSide:
             return counts.astype(np.float64)
         sums = np.add.reduceat(np.append(self.weight, 0.0), edges[:-1])
         return np.where(counts > 0, sums, 0.0)
+
+
+def in_order(score: Array, weight: Array | None) -> tuple[Array, Array | None]:
+    """Scores from small to large, and their weights; without weights the scores are sorted in place."""
+    if weight is None:
+        score.sort()
+        return score, None
+    order = np.argsort(score, kind="stable")
+    return score[order], weight[order]
 
 
 def isotonic_blocks(positive: Array, weight: Array) -> NDArray[np.intp]:
@@ -51,7 +52,7 @@ def pooled_blocks(
     Either class comes as its scores and their weights (None: all are 1); the scores are sorted in place.
     `padding` is the weight of an additional positive below, and of an additional negative above all scores.
     """
-    own, rest = _SortedSide.of(*positives), _SortedSide.of(*negatives)
+    own, rest = _SortedSide(*in_order(*positives)), _SortedSide(*in_order(*negatives))
     begins = np.flatnonzero(np.concatenate([[True], own.score[1:] != own.score[:-1]]))  # ties are one block
     start = own.score[begins]
     position = np.searchsorted(rest.score, start)

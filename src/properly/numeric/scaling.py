@@ -10,15 +10,13 @@ import numpy as np
 from properly.numeric.limits import FARTHEST
 from properly.numeric.probabilities import Array
 
-_SMALL = 1e-100
-
 
 @dataclass(frozen=True)
-class Standardiser:
+class Standardizer:
     """z = (score - center)/scale: mean 0 and standard deviation 1 over the calibration data.
 
-    A score more than 1e100 standard deviations away is treated as that far away. If all scores of the calibration data
-    are equal, every score becomes 0.
+    Scores more than 1e100 standard deviations away count as that far. If all calibration scores are equal, every score
+    becomes 0.
     """
 
     center: float
@@ -30,7 +28,7 @@ class Standardiser:
         if low == high:
             return cls(low, 0.0)
         largest = max(abs(low), abs(high))
-        unit = 1.0 if _SMALL < largest < 1.0 / _SMALL else largest  # squares must neither overflow nor vanish
+        unit = 1.0 if 1.0 / FARTHEST < largest < FARTHEST else largest  # squares must neither overflow nor vanish
         relative = score if unit == 1.0 else score / unit
         mean = float(np.average(relative, weights=weight))
         deviation = relative - mean

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from properly.calibration.auto import _FARTHEST, _NEGLIGIBLE, AutoCalibration, FittedMap
+from properly.calibration.auto import _NEGLIGIBLE, AutoCalibration, FittedMap
 from properly.calibration.auto_maps import _WAVES, Curve, Flattening, Joint, Straight, Temperature, Waves
+from properly.numeric.limits import FARTHEST
 from properly.onnx.graph import Value, interpolated, log_expit, log_softmax, logsumexp
 from properly.onnx.maps import standardised
 from properly.onnx.special import arcsinh
@@ -15,12 +16,13 @@ from properly.onnx.special import arcsinh
 
 def auto_of_two(model: AutoCalibration, score: Value) -> Value:
     """Averaged log-odds (rows, 1)."""
-    s = score.clip(-_FARTHEST, _FARTHEST)
+    s = score.clip(-FARTHEST, FARTHEST)
     columns: dict[int, Value] = {}  # features are shared between maps
     for each in model.maps_:
         columns.setdefault(id(each.candidate.features), _features_of_two(each.candidate.features, s))
     log_odds = [
-        columns[id(each.candidate.features)] @ each.coef[:, None] + each.candidate.trust * s for each in model.maps_
+        columns[id(each.candidate.features)] @ each.coef[:, None] + each.candidate.base_slope * s
+        for each in model.maps_
     ]
     weights = [each.weight for each in model.maps_]
     if model.weights_["identity"] > _NEGLIGIBLE:
@@ -37,11 +39,11 @@ def auto_of_two(model: AutoCalibration, score: Value) -> Value:
 
 def _features_of_two(features: Any, s: Value) -> Value:
     if isinstance(features, Temperature):
-        return standardised(features.standard, s)
+        return standardised(features.standardize, s)
     if isinstance(features, Straight):
-        return _straight(features.standard, s)
+        return _straight(features.standardize, s)
     if isinstance(features, Curve):
-        straight = _straight(features.standard, s)
+        straight = _straight(features.straight.standardize, s)
         return straight.beside((_bends(features.bends, s) - straight @ features.line) / features.scale)
     raise NotImplementedError(f"{type(features).__name__} cannot be written as ONNX.")
 
@@ -61,7 +63,7 @@ def _bends(bends: Any, s: Value) -> Value:
 
 def auto_of_many(model: AutoCalibration, logits: Value) -> Value:
     """Averaged log-probabilities (rows, classes)."""
-    logits = logits.clip(-_FARTHEST, _FARTHEST)
+    logits = logits.clip(-FARTHEST, FARTHEST)
     log_p = log_softmax(logits)
     parts = [(each.weight, log_softmax(_mapped(each, logits, log_p))) for each in model.maps_]
     if model.weights_["identity"] > _NEGLIGIBLE:
@@ -83,7 +85,7 @@ def _mapped(each: FittedMap, logits: Value, log_p: Value) -> Value:
     n_classes = len(features.center)
     coef = each.coef.reshape(n_classes, -1)
     result = (
-        each.candidate.trust * logits
+        each.candidate.base_slope * logits
         + coef[None, :, 0]
         + log_p * (coef[None, :, 1] / features.unit)
         + (arcsinh(log_p) - features.flat_center[None, :]) * coef[None, :, 2]

@@ -18,8 +18,8 @@ from properly.calibration import (
 )
 from properly.calibration.affine import AffineScaling
 from properly.calibration.multiclass import Classwise, Full
-from properly.calibration.temperature import _FARTHEST
 from properly.inputs.scores import _NEARLY_ONE, LogProbabilityReader, ProbabilityReader
+from properly.numeric.limits import FARTHEST, LARGEST
 from properly.onnx.auto import auto_of_many, auto_of_two
 from properly.onnx.confidence import with_confidence
 from properly.onnx.graph import Value, equal, expm1, log1p, log_expit, log_softmax, logsumexp
@@ -27,8 +27,6 @@ from properly.onnx.kinds import is_kind
 from properly.onnx.linear import Classified, two_classes
 from properly.onnx.links import logistic_pair
 from properly.onnx.maps import log_odds_of
-
-_LARGEST = float(np.finfo(np.float64).max)
 
 
 def classify_scores(model: Calibrator, values: Value) -> Classified:
@@ -44,14 +42,11 @@ def classify_scores(model: Calibrator, values: Value) -> Classified:
 
 def _read(model: Calibrator, values: Value) -> Value:
     reader = model.reader_
-    if isinstance(reader, LogProbabilityReader):
-        return values.minimum(0.0)
-    if not isinstance(reader, ProbabilityReader):
+    if not isinstance(reader, LogProbabilityReader):
         return values
-    logarithm = values.log()
-    if len(model.classes_) == 2:
-        logarithm = logarithm - log1p(-values)
-    return logarithm.clip(reader.low, reader.high)
+    if isinstance(reader, ProbabilityReader):
+        values = values.log() - log1p(-values) if len(model.classes_) == 2 else values.log()
+    return values.clip(reader.low, reader.high)
 
 
 def log_scores(model: Calibrator, scores: Value) -> Value:
@@ -63,7 +58,7 @@ def log_scores(model: Calibrator, scores: Value) -> Value:
 
 
 def _bounded(logits: Value, slope: float = 1.0) -> Value:
-    return (slope * logits).clip(-_FARTHEST, _FARTHEST)
+    return (slope * logits).clip(-FARTHEST, FARTHEST)
 
 
 def _is_binary(model: Any) -> bool:
@@ -88,7 +83,7 @@ def _affine(model: AffineScaling, scores: Value) -> Value:
 
 
 def _temperature(model: TemperatureScaling, scores: Value) -> Value:
-    centred = scores if _is_binary(model) else (scores - scores.max()).maximum(-_LARGEST)
+    centred = scores if _is_binary(model) else (scores - scores.max()).maximum(-LARGEST)
     return _bounded(centred, model.slope_)
 
 
@@ -142,7 +137,7 @@ def class_log_odds(scores: Value, n_classes: int, of_probabilities: bool) -> Val
     """The log-odds of every class, as `properly.inputs.scores.class_log_odds` has them."""
     if of_probabilities:
         return _log_odds_of_logarithms(scores, n_classes)
-    log_p = log_softmax(scores).maximum(-_LARGEST)
+    log_p = log_softmax(scores).maximum(-LARGEST)
     log_odds = log_p - log1p(-log_p.exp())
     # The largest p may be 1 up to rounding: there the others are added up.
     top = _top(scores, n_classes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from properly.calibration.multiclass import _FARTHEST, _MAX_ITER, _TIE_BREAKER
+from properly.calibration.multiclass import _MAX_ITER, _TIE_BREAKER, _WIDEST_GAP
 from properly.inputs.optional import require
 from properly.onnx.graph import Graph, Value, logsumexp
 
@@ -18,7 +18,7 @@ def with_confidence(logits: Value, top: Value, before: Value, after: Value) -> V
     top : (rows, K), true at the most probable class
     before, after : (rows, 1), the log-odds of that class, and the calibrated ones
     """
-    gaps = (logits.max() - logits).minimum(_FARTHEST)
+    gaps = (logits.max() - logits).minimum(_WIDEST_GAP)
     raised = -gaps - logsumexp(top.where(-np.inf, -gaps)) - after
     lowered = -_slope(gaps, top, after) * gaps - _TIE_BREAKER
     return top.where(0.0, (after < before).where(lowered, raised))

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from properly.calibration.densities import _LARGEST, DensityMap, TwoPieceDensity
+from properly.calibration.densities import _MOST_LOG_ODDS, DensityMap, TwoPieceDensity
 from properly.calibration.histogram import HistogramMap
 from properly.calibration.isotonic import _TIE_BREAKER, IsotonicMap
-from properly.calibration.log_odds import BetaMap, PiecewiseMap, PlattMap, QuadraticMap
-from properly.calibration.spline import SplineMap
+from properly.calibration.log_odds import Hinges, LinearMap, LogProbabilities, Powers
+from properly.calibration.spline import NaturalSplines
 from properly.calibration.venn_abers import VennAbersMap
-from properly.numeric.limits import FARTHEST as _FARTHEST
+from properly.numeric.limits import FARTHEST
 from properly.numeric.probabilities import Array
-from properly.numeric.scaling import Standardiser
+from properly.numeric.scaling import Standardizer
 from properly.onnx.graph import Value, interpolated, log_expit, places
 
 
@@ -26,12 +26,12 @@ def log_odds_of(map_: Any, score: Value) -> Value:
     return _MAPS[type(map_)](map_, score)
 
 
-def standardised(standard: Standardiser, score: Value) -> Value:
+def standardised(standard: Standardizer, score: Value) -> Value:
     if standard.scale == 0.0:
         return (score < score).cast("DOUBLE")  # zeros: equal scores tell nothing
     half = 0.5 if standard.scale > 1e300 else 1.0
     z = (half * score - half * standard.center) / (half * standard.scale)
-    return z.clip(-_FARTHEST, _FARTHEST)
+    return z.clip(-FARTHEST, FARTHEST)
 
 
 def _lowered(edges: Array, score: Value) -> Array:
@@ -47,41 +47,46 @@ def _raised(edges: Array, score: Value) -> Array:
     return -_lowered(-edges, score)
 
 
-def _platt(map_: PlattMap, score: Value) -> Value:
-    return map_.intercept + map_.slope * standardised(map_.standard, score)
+def _linear(map_: LinearMap, score: Value) -> Value:
+    columns = _FEATURES[type(map_.features)](map_.features, score)
+    return map_.intercept + columns @ map_.coef[:, None]
 
 
-def _quadratic(map_: QuadraticMap, score: Value) -> Value:
-    z = standardised(map_.standard, score)
-    return map_.intercept + (map_.slope + map_.curvature * z) * z
+def _powers(features: Powers, score: Value) -> Value:
+    z = standardised(features.standardize, score)
+    return z.beside(z * z) if features.degree == 2 else z
 
 
-def _beta(map_: BetaMap, score: Value) -> Value:
-    v = score.clip(-_FARTHEST, _FARTHEST)
+def _log_probabilities(features: LogProbabilities, score: Value) -> Value:
+    v = score.clip(-FARTHEST, FARTHEST)
     log_p = log_expit(v)
-    return map_.a * log_p + map_.b * (v - log_p) + map_.intercept
+    return log_p.beside(v - log_p)
 
 
-def _piecewise(map_: PiecewiseMap, score: Value) -> Value:
-    z = standardised(map_.standard, score)
-    line = map_.intercept + map_.slope * z
-    if not len(map_.knots):
-        return line
-    return line + (z - map_.knots[None, :]).maximum(0.0) @ map_.bends[:, None]
+def _hinges(features: Hinges, score: Value) -> Value:
+    z = standardised(features.standardize, score)
+    return z.beside((z - features.knots[None, :]).maximum(0.0)) if len(features.knots) else z
 
 
-def _spline(map_: SplineMap, score: Value) -> Value:
-    z = standardised(map_.standard, score)
-    line = map_.intercept + map_.slope * z
-    if not map_.basis.size:
-        return line
-    inner, last = map_.knots[None, :-1], float(map_.knots[-1])
+def _splines(features: NaturalSplines, score: Value) -> Value:
+    z = standardised(features.standardize, score)
+    if not features.basis.size:
+        return z
+    inner, last = features.knots[None, :-1], float(features.knots[-1])
     reach = (z.minimum(last) - inner).maximum(0.0)
     beyond = (z - last).maximum(0.0)
     curve = reach * reach * reach / (last - inner) + beyond * (3.0 * (last - inner))
     count = inner.shape[1]
     cubes = curve.columns(range(count - 1)) - curve.column(count - 1)
-    return line + cubes @ map_.basis @ map_.bends[:, None]
+    return z.beside(cubes @ features.basis)
+
+
+_FEATURES: dict[type, Callable[[Any, Value], Value]] = {
+    Powers: _powers,
+    LogProbabilities: _log_probabilities,
+    Hinges: _hinges,
+    NaturalSplines: _splines,
+}
 
 
 def _isotonic(map_: IsotonicMap, score: Value) -> Value:
@@ -112,7 +117,7 @@ def _venn_abers(map_: VennAbersMap, score: Value) -> Value:
 
 
 def _density(map_: DensityMap, score: Value) -> Value:
-    z = standardised(map_.standard, score)
+    z = standardised(map_.standardize, score)
     return _monotone(map_, z) if map_.direction else _plain(map_, z)
 
 
@@ -122,7 +127,7 @@ def _plain(map_: DensityMap, z: Value) -> Value:
     log_ratio = _log_density(map_.own, between) - _log_density(map_.rest, between)
     log_ratio = log_ratio + _beyond(map_, high, (z - high).maximum(0.0), high + 1.0)
     log_ratio = log_ratio + _beyond(map_, low, (z - low).minimum(0.0), low - 1.0)
-    return map_.log_prior_odds + log_ratio.clip(-_LARGEST, _LARGEST)
+    return map_.log_prior_odds + log_ratio.clip(-_MOST_LOG_ODDS, _MOST_LOG_ODDS)
 
 
 def _log_density(density: TwoPieceDensity, z: Value) -> Value:
@@ -157,11 +162,7 @@ def _monotone(map_: DensityMap, z: Value) -> Value:
 
 
 _MAPS: dict[type, Callable[[Any, Value], Value]] = {
-    PlattMap: _platt,
-    QuadraticMap: _quadratic,
-    BetaMap: _beta,
-    PiecewiseMap: _piecewise,
-    SplineMap: _spline,
+    LinearMap: _linear,
     IsotonicMap: _isotonic,
     HistogramMap: _histogram,
     VennAbersMap: _venn_abers,

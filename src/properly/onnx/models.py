@@ -16,7 +16,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from properly.calibration import CalibratedClassifier
-from properly.calibration.classifier_scores import CalibratedPair
+from properly.calibration.classifier import CalibratedPair
 from properly.linear.prediction import LinearPredictor
 from properly.onnx.calibrators import classify_scores
 from properly.onnx.foreign import foreign_classifier, foreign_decision, foreign_transform
@@ -55,7 +55,7 @@ def classify(model: Any, X: Value) -> Classified:
 
 
 def scores_of(model: Any, X: Value) -> Value:
-    """What a calibrator starts from, as `properly.calibration.classifier_scores.scores_of` has it.
+    """What a calibrator starts from, as `properly.calibration.classifier.scores_of` has it.
 
     The decision function, or else log-odds (rows, 1) or log-probabilities (rows, K).
     """
@@ -70,7 +70,7 @@ def scores_of(model: Any, X: Value) -> Value:
     if is_kind(model, PriorCorrectedClassifier):
         scores = _corrected_log_scores(model, X)
         return scores if len(model.classes_) == 2 else log_softmax(scores)
-    if hasattr(model, "decision_function"):
+    if hasattr(model, "decision_function") and not is_kind(model, CalibratedClassifier):
         return foreign_decision(model, X)
     log_p = classify(model, X).probabilities.log()
     return log_p.column(1) - log_p.column(0) if len(model.classes_) == 2 else log_p
@@ -136,8 +136,7 @@ def _classify_calibrated(model: CalibratedClassifier, X: Value) -> Classified:
 
 
 def _probabilities_of_pair(pair: CalibratedPair, X: Value) -> Value:
-    scores = scores_of(pair.estimator, X).clip(pair.reader.low, pair.reader.high)
-    return classify_scores(pair.calibrator, scores).probabilities
+    return classify_scores(pair.calibrator, scores_of(pair.estimator, X)).probabilities
 
 
 def _corrected_log_scores(model: PriorCorrectedClassifier, X: Value) -> Value:
