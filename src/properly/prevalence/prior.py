@@ -58,8 +58,8 @@ def adjust_prior(p: ArrayLike, train_prior: ArrayLike, true_prior: ArrayLike) ->
     p = as_float(p, "p")
     columns = as_columns(p, "p")
     n_classes = columns.shape[-1]
-    adjusted = _adjusted(columns, log_prior_ratio(train_prior, true_prior, n_classes))
-    return adjusted if p.ndim == 2 else unwrap(adjusted[:, 1].reshape(p.shape))
+    result = adjusted(columns, log_prior_ratio(train_prior, true_prior, n_classes))
+    return result if p.ndim == 2 else unwrap(result[:, 1].reshape(p.shape))
 
 
 def prior_after_sampling(prior: ArrayLike, keep: ArrayLike) -> Array:
@@ -205,7 +205,7 @@ def log_prior_ratio(train_prior: ArrayLike, true_prior: ArrayLike, n_classes: in
         return np.log(as_prior(true_prior, n_classes, "true_prior", ends=True)) - np.log(train)
 
 
-def _adjusted(p: Array, log_ratio: Array) -> Array:
+def adjusted(p: Array, log_ratio: Array) -> Array:
     # Ratios are taken relative to the largest one of a class that is possible, so that sums stay above 0.
     largest = np.where(p > 0.0, log_ratio, -np.inf).max(axis=1, keepdims=True, initial=-np.inf)
     with np.errstate(invalid="ignore"):
