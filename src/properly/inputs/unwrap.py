@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from sklearn.frozen import FrozenEstimator
@@ -10,14 +11,31 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
 
+def inside(estimator: Any) -> Any:
+    """What a pipeline ends in, a search has found (or searches for) or a frozen estimator holds; else None."""
+    if isinstance(estimator, Pipeline):
+        return estimator.steps[-1][1]
+    if isinstance(estimator, BaseSearchCV) or hasattr(estimator, "best_estimator_"):
+        return getattr(estimator, "best_estimator_", None) or estimator.estimator
+    return estimator.estimator if isinstance(estimator, FrozenEstimator) else None
+
+
+def layers(estimator: Any) -> Iterator[Any]:
+    """The estimator, what is inside it, what is inside that, down to one that is no pipeline, search or frozen.
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> [type(each).__name__ for each in layers(FrozenEstimator(make_pipeline(LogisticRegression())))]
+    ['FrozenEstimator', 'Pipeline', 'LogisticRegression']
+    """
+    while estimator is not None:
+        yield estimator
+        estimator = inside(estimator)
+
+
 def innermost(estimator: Any) -> Any:
-    """The one whose scores a pipeline, a search or a frozen estimator hands on."""
-    while isinstance(estimator, Pipeline | BaseSearchCV | FrozenEstimator):
-        if isinstance(estimator, Pipeline):
-            estimator = estimator.steps[-1][1]
-        else:
-            estimator = getattr(estimator, "best_estimator_", estimator.estimator)
-    return estimator
+    """The last of the `layers`: the one whose scores are handed on."""
+    return list(layers(estimator))[-1]
 
 
 def last_step(estimator: Any) -> Any:

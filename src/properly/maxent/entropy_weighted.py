@@ -14,9 +14,7 @@ from properly.classifier import probabilities
 from properly.maxent.maxent import Maxent
 from properly.maxent.sample import Sample
 from properly.numeric.probabilities import Array, as_float
-from properly.prevalence.prior import adjusted, as_columns, as_prior, log_prior_ratio
-
-_SUM_TOLERANCE = 1e-9  # by how much bounds may miss a sum of 1, for their rounding
+from properly.prevalence.prior import SUM_TOLERANCE, adjusted, as_columns, as_prior, log_prior_ratio
 
 
 class EntropyWeightedMaxent(Maxent):
@@ -151,7 +149,7 @@ def checked_bounds(bounds: Any, n_classes: int) -> Array:
     low, high = result.T
     if not np.all((low >= 0.0) & (low <= high) & (high <= 1.0)):
         raise ValueError(f"prevalence_bounds must have 0 ≤ low ≤ high ≤ 1 for every class, got {result.tolist()}.")
-    if low.sum() > 1.0 + _SUM_TOLERANCE or high.sum() < 1.0 - _SUM_TOLERANCE:
+    if low.sum() > 1.0 + SUM_TOLERANCE or high.sum() < 1.0 - SUM_TOLERANCE:
         raise ValueError(
             f"prevalence_bounds contradict each other: proportions add up to 1, but the lowest add up to {low.sum():g} "
             f"and the highest to {high.sum():g}."

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_array, column_or_1d
 
-from properly.inputs.labels import _checked_labels
 from properly.inputs.weights import read_weight
 from properly.maxent.design_matrix import DesignMatrix
 from properly.numeric.probabilities import Array
@@ -44,7 +45,11 @@ def checked_classes(y: ArrayLike | None, n_rows: int, n_classes: int) -> NDArray
     """Labels 0, 1, … K - 1, and -1 for rows without one; K is at most `n_classes`, or the number of labelled rows."""
     if y is None:
         raise ValueError("this estimator requires y to be passed, but the target y is None.")
-    labels = _checked_labels(y, n_rows)
+    labels = column_or_1d(y, warn=True)
+    check_array(labels, ensure_2d=False, dtype=None, input_name="y")
+    check_classification_targets(labels)
+    if len(labels) != n_rows:
+        raise ValueError(f"y has {len(labels)} rows, X has {n_rows}: inconsistent numbers of samples.")
     if labels.dtype.kind not in "biuf":
         raise ValueError(
             f"Unknown label type: y must hold classes 0, 1, … and -1 for rows without label, got {labels[0]!r}; number "
