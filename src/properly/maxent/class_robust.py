@@ -66,10 +66,6 @@ class ClassRobustLogisticRegression(SemiSupervisedClassifier):
     [0.02, 0.68]
     """
 
-    prevalence_: Array
-    objective_: float
-    duality_gap_: float
-
     def __init__(
         self,
         default_prevalence: ArrayLike | None = None,

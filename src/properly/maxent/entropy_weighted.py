@@ -72,8 +72,6 @@ class EntropyWeightedMaxent(Maxent):
     [0.02, 0.24]
     """
 
-    prevalence_: Array
-
     def __init__(
         self,
         default_prevalence: ArrayLike | None = None,

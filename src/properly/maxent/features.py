@@ -82,13 +82,7 @@ class MaxentFeatures(TransformerMixin, BaseEstimator):
     [[0.0], [1.0]]
     """
 
-    kinds_: str
-    low_: Array
-    high_: Array
-    numeric_: NDArray[np.intp]
     categorical_: NDArray[np.intp]
-    categories_: list[NDArray[Any]]
-    _formulas: FeatureFormulas
 
     def __init__(
         self,

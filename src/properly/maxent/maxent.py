@@ -92,9 +92,6 @@ class Maxent(SemiSupervisedClassifier):
     [0.38, 0.9]
     """
 
-    entropy_: Array
-    relative_gain_: Array
-
     def __init__(self, regularization: float = 1.0, features: Any = None, *, duplicates: str = "keep") -> None:
         self.regularization = regularization
         self.features = features

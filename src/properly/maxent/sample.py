@@ -50,19 +50,14 @@ def checked_classes(y: ArrayLike | None, n_rows: int, n_classes: int) -> NDArray
     check_classification_targets(labels)
     if len(labels) != n_rows:
         raise ValueError(f"y has {len(labels)} rows, X has {n_rows}: inconsistent numbers of samples.")
+    rule = "y must hold classes 0, 1, … K - 1, and -1 for rows without label"
     if labels.dtype.kind not in "biuf":
-        raise ValueError(
-            f"Unknown label type: y must hold classes 0, 1, … and -1 for rows without label, got {labels[0]!r}; number "
-            "the classes first."
-        )
+        raise ValueError(f"Unknown label type: {rule}, got {labels[0]!r}; number the classes first.")
     if labels.min(initial=0) < UNLABELLED:
-        raise ValueError(f"y must hold classes 0, 1, … and -1 for rows without label, got {labels.min()}.")
+        raise ValueError(f"{rule}, got {labels.min()}.")
     n_labelled = np.count_nonzero(labels != UNLABELLED)
     if labels.max(initial=0) >= max(n_classes, n_labelled):
-        raise ValueError(
-            f"y must hold classes 0, 1, … K - 1 and -1 for rows without label, got {labels.max()} among {n_labelled} "
-            "labelled rows; number the classes from 0."
-        )
+        raise ValueError(f"{rule}, got {labels.max()} among {n_labelled} labelled rows; number the classes from 0.")
     return labels.astype(np.intp)
 
 

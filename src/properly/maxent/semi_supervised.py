@@ -42,8 +42,6 @@ class SemiSupervisedClassifier(LogScoreClassifier):
     features: Any
     duplicates: str
     default_prevalence: ArrayLike | None = None  # without a parameter of this name: all classes alike
-    classes_: NDArray[np.intp]
-    labelled_classes_: NDArray[np.intp]
     coef_: Array
     intercept_: Array
     class_score_: Array

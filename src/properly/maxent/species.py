@@ -20,6 +20,8 @@ from properly.maxent.semi_supervised import SemiSupervisedClassifier, warn_about
 from properly.progress import tracked
 
 Model = TypeVar("Model", bound=SemiSupervisedClassifier)
+# A model with fitted features, those of all points (the background, then all records), and the sites of these.
+Prepared = tuple[Model, DesignMatrix, NDArray[np.intp] | None]
 
 
 def fit_species(
@@ -101,14 +103,13 @@ def fit_species(
     kinds = _kinds(model, counts)
     prepared = {each: _with_features(model, table, each) for each in sorted(set(kinds))}
     tasks = [
-        (*prepared[each], n_background + np.flatnonzero(names == name), n_background or len(names), name)
+        (prepared[each], n_background + np.flatnonzero(names == name), n_background or len(names), name)
         for name, each in zip(found.tolist(), kinds, strict=True)
     ]
     fits = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(_fit_one)(*task) for task in tasks)
     models = {}
-    for (shared, *_, name), (fitted, warnings) in zip(
-        tasks, tracked(fits, len(tasks), "species", progress), strict=True
-    ):
+    for task, (fitted, warnings) in zip(tasks, tracked(fits, len(tasks), "species", progress), strict=True):
+        (shared, *_), *_, name = task
         fitted.features_ = shared.features_  # one for all, also where another process has sent a copy
         warn_about(warnings, f"species {name!r}: ")
         models[name] = fitted
@@ -123,32 +124,27 @@ def _kinds(model: SemiSupervisedClassifier, counts: NDArray[np.intp]) -> list[st
     return [checked_kinds(features.kinds, count) for count in counts]
 
 
-def _with_features(model: Model, table: Any, kinds: str) -> tuple[Model, DesignMatrix, NDArray[np.intp] | None]:
-    """A model with fitted features, those of all points (background, then records), and the sites of these."""
-    prepared = clone(model)
-    prepared._check_parameters()
+def _with_features(model: Model, table: Any, kinds: str) -> Prepared[Model]:
+    shared = clone(model)
+    shared._check_parameters()
     if kinds:
-        last_step(prepared.features).set_params(kinds=kinds)
+        last_step(shared.features).set_params(kinds=kinds)
     n_points = table.shape[0]
-    design = prepared._fit_features(table, np.full(n_points, UNLABELLED), np.ones(n_points))
-    return prepared, design, prepared._sites(design)
+    design = shared._fit_features(table, np.full(n_points, UNLABELLED), np.ones(n_points))
+    return shared, design, shared._sites(design)
 
 
 def _fit_one(
-    prepared: Model,
-    design: DesignMatrix,
-    site: NDArray[np.intp] | None,
-    own: NDArray[np.intp],
-    n_shared: int,
-    name: object,
+    prepared: Prepared[Model], own: NDArray[np.intp], n_shared: int, name: object
 ) -> tuple[Model, list[Warning]]:
     """One species: its own records, and the first points, which are in the pool of every species."""
+    shared, design, site = prepared
     classes, weight = np.full(design.n_points, UNLABELLED), np.zeros(design.n_points)
     classes[own] = 1
     weight[:n_shared] = 1.0
     weight[own] = 1.0
-    fitted = clone(prepared)
-    vars(fitted).update({key: value for key, value in vars(prepared).items() if key.endswith("_")})  # what is fitted
+    fitted = clone(shared)
+    vars(fitted).update({key: value for key, value in vars(shared).items() if key.endswith("_")})  # features and names
     try:
         return fitted, fitted._fit_sample(pooled_sample(design, classes, weight, site))
     except ValueError as error:

@@ -87,11 +87,6 @@ class PriorCorrectedClassifier(MetaEstimatorMixin, LogScoreClassifier):
     0.03
     """
 
-    classes_: NDArray[Any]
-    estimator_: Any
-    train_prior_: Array
-    true_prior_: Array
-
     def __init__(
         self,
         estimator: Any,

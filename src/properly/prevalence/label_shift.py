@@ -46,18 +46,11 @@ def checked_validation(
 class LabelShift(ABC):
     """What a method makes of probabilities p for the target rows, and of those for validation rows by class."""
 
+    confusion: Array  # (K, K): what is predicted, on average, for rows of each class, in its column
+    prior: Array  # the estimate
+
     @abstractmethod
     def __init__(self, p: Array, train: Array, by_class: list[Array] | None) -> None: ...
-
-    @cached_property
-    @abstractmethod
-    def confusion(self) -> Array:
-        """(K, K): what is predicted, on average, for rows of each class, in its column."""
-
-    @cached_property
-    @abstractmethod
-    def prior(self) -> Array:
-        """The estimate."""
 
     @abstractmethod
     def _resampled(self, number: int, random: np.random.RandomState) -> Array:
@@ -91,31 +84,23 @@ class _Likelihood(LabelShift):
         if by_class is not None:
             raise ValueError('method="em" takes no validation data; leave them out, or choose a "bbse" method.')
         self.density = p / train
-        self.best = mixing_proportions(self.density, np.full(len(p), 1.0 / len(p)), train)
-        if self.best.gap > 1e-6:
+        best = mixing_proportions(self.density, np.full(len(p), 1.0 / len(p)), train)
+        self.prior = best.coef
+        if best.gap > 1e-6:
             warnings.warn(
                 f"the search for the class proportions stopped where the mean log-likelihood of a row may be "
-                f"{self.best.gap:.1g} below its maximum; check p for rows that contradict each other.",
+                f"{best.gap:.1g} below its maximum; check p for rows that contradict each other.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
-
-    @cached_property
-    def prior(self) -> Array:
-        return self.best.coef
-
-    @cached_property
-    def confusion(self) -> Array:
-        """What the model expects of its own predictions at equal class proportions.
-
-        A row stands for the target density, so that density_k/Σ π density of it stands for class k.
-        """
+        # What the model expects of its own predictions at equal class proportions: a row stands for the target density,
+        # so that density_k/Σ π density of it stands for class k.
         predicted = self.density / self.density.sum(axis=1, keepdims=True)
         own = self.density / (self.density @ self.prior)[:, None]
         total = own.sum(axis=0)
         # Where no row can belong to a class, that class is told apart.
         confusion = np.where(total > 0.0, predicted.T @ own, np.eye(len(total)))
-        return np.asarray(confusion / np.where(total > 0.0, total, 1.0))
+        self.confusion = confusion / np.where(total > 0.0, total, 1.0)
 
     def _resampled(self, number: int, random: np.random.RandomState) -> Array:
         n, shares = len(self.density), []
@@ -153,17 +138,14 @@ class _Equations(LabelShift):
         self.target = self._predictions(p)
         self.by_class = [self._predictions(rows) for rows in by_class]
 
+        self.confusion = np.column_stack([rows.mean(axis=0) for rows in self.by_class])
+        singular = not np.linalg.cond(self.confusion) <= SINGULAR  # nan as well
+        mean = self.target.mean(axis=0)
+        self.prior = train if singular else _onto_simplex(np.linalg.solve(self.confusion, mean))
+
     @staticmethod
     def _predictions(p: Array) -> Array:
         return p
-
-    @cached_property
-    def confusion(self) -> Array:
-        return np.column_stack([rows.mean(axis=0) for rows in self.by_class])
-
-    @cached_property
-    def prior(self) -> Array:
-        return _onto_simplex(np.linalg.solve(self.confusion, self.target.mean(axis=0)))
 
     def _resampled(self, number: int, random: np.random.RandomState) -> Array:
         target = _resampled_means(self.target, number, random)
