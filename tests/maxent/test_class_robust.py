@@ -5,11 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize, nnls
+from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from properly.maxent import ClassRobustLogisticRegression, Maxent, MaxentFeatures
-from properly.maxent.solver import bounded_minimum
 
 CASES = json.loads((Path(__file__).parent / "labelling_bias.json").read_text())
 
@@ -133,13 +132,3 @@ def test_hard_problems_are_solved(seed):
     ):
         assert model.fit(X, y).violation_ < 1e-6
         assert abs(getattr(model, "duality_gap_", 0.0)) < 1e-8
-
-
-def test_bounded_quadratics_against_least_squares():
-    random = np.random.default_rng(0)
-    for n in (1, 3, 20, 60):
-        A = random.normal(size=(80, n)).cumsum(axis=1)
-        A /= np.sqrt(np.sum(A**2, axis=0))
-        b, start = random.normal(size=80), np.maximum(random.normal(size=n), 0.0)
-        found = bounded_minimum(A.T @ A, A.T @ (A @ start - b), start)
-        np.testing.assert_allclose(found, nnls(A, b)[0], atol=1e-9)

@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 
 from properly.maxent import EntropyWeightedMaxent, Maxent, MaxentFeatures, reweight
-from properly.maxent.default_prevalence import projected
+from properly.maxent.entropy_weighted import nearest_within
 
 CASES = json.loads((Path(__file__).parent / "labelling_bias.json").read_text())
 
@@ -70,7 +70,7 @@ def test_projection_is_the_closest_in_relative_entropy(seed):
     p = random.dirichlet(np.ones(4))
     inside = random.dirichlet(np.ones(4))
     bounds = np.column_stack([inside * random.random(4), inside + (1 - inside) * random.random(4) * 0.3])
-    found = projected(p, bounds)
+    found = nearest_within(bounds, p)
     assert found.sum() == pytest.approx(1.0, abs=1e-14)
     assert np.all((found >= bounds[:, 0] - 1e-12) & (found <= bounds[:, 1] + 1e-12))
     best = minimize(
@@ -108,14 +108,14 @@ def test_bounds_move_the_proportions():
         ({"prevalence_bounds": (0.6, 0.4)}, "prevalence_bounds must have 0 ≤ low ≤ high ≤ 1"),
         ({"prevalence_bounds": [[0.0, 0.3], [0.0, 0.3]]}, "contradict each other: .* the highest to 0.6"),
         ({"prevalence_bounds": [[0.8, 1.0], [0.4, 1.0]]}, "contradict each other: .* the lowest add up to 1.2"),
-        ({"prevalence_bounds": {5: (0.1, 0.2)}}, "prevalence_bounds names 5, which is no class"),
+        ({"prevalence_bounds": {5: (0.1, 0.2)}}, "prevalence_bounds names class 5, but the classes are 0 … 1"),
         ({"prevalence_bounds": {1: 0.2}}, "must give \\(low, high\\) for a class"),
         ({"prevalence_bounds": np.zeros((3, 2))}, "got shape \\(3, 2\\)"),
     ],
 )
 def test_bad_options_are_refused_before_anything_is_solved(options, message, monkeypatch):
     X, y = three_classes()
-    monkeypatch.setattr("properly.prevalence.maxent.BoundedProblem", None)
+    monkeypatch.setattr("properly.maxent.maxent.PenalisedProblem", None)
     with pytest.raises(ValueError, match=message):
         EntropyWeightedMaxent(**options).fit(X, np.where(y == 1, 1, -1))
 

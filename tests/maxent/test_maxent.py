@@ -28,7 +28,7 @@ from properly.maxent import (
     jackknife,
     response_curve,
 )
-from properly.maxent.solver import BoundedProblem, Optimum
+from properly.maxent.solver import PenalisedProblem
 
 CASES = json.loads((Path(__file__).parent / "labelling_bias.json").read_text())
 ALL = {
@@ -309,14 +309,14 @@ def test_features_in_a_pipeline():
 def test_features_must_be_finite():
     X, y = presences()
     logarithm = FunctionTransformer(np.log)
-    with pytest.raises(ValueError, match=r"features make nan of row \d+ in feature 'x0'; all must be finite"):
+    with pytest.raises(ValueError, match=r"features give nan in row \d+ for feature 'x0'; all values must be finite"):
         Maxent(features=logarithm).fit(X, y)
     model = Maxent(features=logarithm).fit(np.exp(X), y)
     np.testing.assert_allclose(model.coef_, Maxent().fit(X, y).coef_, atol=1e-8)
-    with pytest.raises(ValueError, match="features make -inf of row 0 in feature 'x1'"):
+    with pytest.raises(ValueError, match="features give -inf in row 0 for feature 'x1'"):
         model.predict_proba([[1.0, 0.0, 1.0]])
     sparse_log = FunctionTransformer(lambda X: sparse.csr_array(np.log(X)), feature_names_out="one-to-one")
-    with pytest.raises(ValueError, match="features make -inf of row 5 in feature 'x2'"):
+    with pytest.raises(ValueError, match="features give -inf in row 5 for feature 'x2'"):
         Maxent(features=sparse_log).fit(np.where(np.arange(900).reshape(300, 3) == 17, 0.0, np.exp(X)), y)
 
 
@@ -338,7 +338,7 @@ def test_weights_that_are_nothing_beside_others(model):
 
 def test_weights_beyond_float64_are_refused():
     X, y = presences()
-    with pytest.raises(ValueError, match="the sum of sample_weight is beyond float64"):
+    with pytest.raises(ValueError, match="sample_weight adds up to more than float64 can hold"):
         Maxent().fit(X, y, np.full(len(X), 1e308))
 
 
@@ -351,13 +351,11 @@ def test_presences_without_background_warn():
 
 def test_a_fit_that_is_lost_is_refused(monkeypatch):
     X, y = presences()
-    monkeypatch.setattr(BoundedProblem, "minimise", lambda problem, _: _lost(problem))
+    point = PenalisedProblem.point
+    lost = {"violation": np.full((1, 3), np.nan)}
+    monkeypatch.setattr(PenalisedProblem, "point", lambda *given: point(*given)._replace(**lost))
     with pytest.raises(ValueError, match=r"numbers beyond float64 \(nan\); scale the columns"):
         Maxent().fit(X, y)
-
-
-def _lost(problem):
-    return Optimum(np.zeros_like(problem.mean), np.ones(1), 0.0, 0.0, np.nan, 1)
 
 
 @pytest.mark.parametrize("unit", [1e-148, 1e148])
@@ -379,9 +377,29 @@ def test_presences_at_a_corner_without_regularization():
 
 
 def test_a_fit_that_has_not_converged_warns(monkeypatch):
-    monkeypatch.setattr("properly.prevalence.maxent.MAX_ITER", 1)
+    monkeypatch.setattr("properly.maxent.solver._MAX_ITER", 1)
     with pytest.warns(ConvergenceWarning, match="stopped after 1 iterations .* use more regularization"):
         Maxent(0.1).fit(*presences())
+
+
+@pytest.mark.parametrize("model", [Maxent(), EntropyWeightedMaxent(0.2), ClassRobustLogisticRegression(0.2)])
+def test_logarithms_are_finite_where_probabilities_are_not(model):
+    X, y = presences()
+    model.fit(X, y)
+    far = np.array([[0.3, -0.2, 0.1], [1e4, 0.0, 0.0], [-1e4, 0.0, 0.0]])
+    log_p, p, odds = model.predict_log_proba(far), model.predict_proba(far), model.decision_function(far)
+    assert (p[1:] == 0.0).any(axis=1).all()
+    assert np.isfinite(log_p).all()
+    np.testing.assert_allclose(log_p[0], np.log(p[0]))
+    np.testing.assert_allclose(log_p[:, 1] - log_p[:, 0], odds)
+    np.testing.assert_array_equal(model.predict(far), (odds > 0.0).astype(int))
+
+
+def test_decisions_of_several_classes_are_logarithms_of_probabilities():
+    X, y = presences()
+    y[(y == -1) & (X[:, 2] > 1.0)] = 2
+    model = EntropyWeightedMaxent().fit(X, y)
+    np.testing.assert_allclose(model.decision_function(X), np.log(model.predict_proba(X)), rtol=1e-12)
 
 
 def test_fits_are_repeatable():

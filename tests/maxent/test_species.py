@@ -99,7 +99,9 @@ def test_errors_name_the_species():
         fit_species(Maxent(), pd.DataFrame(records), species, pl.DataFrame(background))
     with pytest.raises(ValueError, match="background has no rows; add some, or leave it out"):
         fit_species(Maxent(), records, species, background[:0])
-    with pytest.raises(ValueError, match="model must be Maxent or one of its kind, got MaxentFeatures"):
+    with pytest.raises(
+        ValueError, match=r"model must be Maxent, .* or ClassRobustLogisticRegression, got MaxentFeatures"
+    ):
         fit_species(MaxentFeatures(), records, species)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         fit_species(Maxent(), records, species[:-1])
@@ -115,7 +117,7 @@ def test_warnings_name_the_species(monkeypatch):
     records, species, background = survey()
     with pytest.warns(UserWarning, match="species 'cat': every row has the label 1"):
         fit_species(Maxent(), records, np.repeat("cat", len(records)))
-    monkeypatch.setattr("properly.prevalence.maxent.MAX_ITER", 1)
+    monkeypatch.setattr("properly.maxent.solver._MAX_ITER", 1)
     with pytest.warns(ConvergenceWarning, match="species 'dog': the fit stopped after 1 iterations"):
         fit_species(Maxent(0.01), records[species == "dog"], species[species == "dog"], background)
 

@@ -82,6 +82,7 @@ def test_a_number_and_an_array_say_the_same(p, train, true):
 def test_shapes_and_types():
     assert adjust_prior(0.5, 0.5, 0.2).shape == ()
     assert adjust_prior([], 0.5, 0.2).shape == (0,)
+    assert adjust_prior([[0.5], [0.1]], 0.5, 0.2) == pytest.approx(adjust_prior([0.5, 0.1], 0.5, 0.2)[:, None])
     assert adjust_prior(np.empty((0, 3)), np.full(3, 1 / 3), [0.2, 0.3, 0.5]).shape == (0, 3)
     single = np.array([[0.9, 0.1]], dtype=np.float32)
     assert adjust_prior(single, 0.5, 0.2).dtype == np.float64
@@ -102,10 +103,10 @@ def test_shapes_and_types():
         (0.5, [0.5, 0.3, 0.2], 0.2, "train_prior has 3 entries, but there are 2 classes"),
         ([[0.2, 0.3, 0.5]], 0.5, 0.2, r"train_prior must have an entry for each of 3 classes, got the number 0\.5"),
         (0.5, [[0.5, 0.5]], 0.2, r"train_prior must be a number, or an array of shape \(K,\)"),
-        (1.5, 0.5, 0.2, r"p must lie in \[0, 1\], got 1\.5; calibrate"),
+        (1.5, 0.5, 0.2, r"p must lie in \[0, 1\], got 1\.5 in row 0; .* calibration"),
         ([np.nan], 0.5, 0.2, r"p must lie in \[0, 1\], got nan"),
-        ([[0.5], [0.5]], 0.5, 0.2, r"p must have shape \(n,\), .* got \(2, 1\)"),
-        ([[0.5, 0.5], [0.5, 0.4]], 0.5, 0.2, r"every row of p must add up to 1 within 0\.0001, .* row 1 is 0\.9"),
+        (np.full((2, 2, 2), 0.5), 0.5, 0.2, r"p must have shape \(n,\) or \(n, K\) .* got shape \(2, 2, 2\)"),
+        ([[0.5, 0.5], [0.5, 0.4]], 0.5, 0.2, r"every row of p must add up to 1, but row 1 adds up to 0.9"),
         ("a", 0.5, 0.2, "p must be numbers"),
     ],
 )
@@ -146,7 +147,7 @@ def test_weighting():
     ("weight", "message"),
     [
         ("equal", "class_weight must be one of 'balanced', got 'equal'"),
-        ({2: 1.0}, r"class_weight names 2, which is no class; the classes are \[0, 1\]"),
+        ({2: 1.0}, r"class_weight names 2, which is not one of the classes \[0, 1\]"),
         ([1.0, 0.0], "class_weight must be positive and finite"),
         ([1.0, np.inf], "class_weight must be positive and finite"),
         ([1.0, 2.0, 3.0], r"class_weight must have an entry for each of 2 classes, got shape \(3,\)"),

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import special as sc
 
-from properly.maxent.base import MAX_ITER, PooledClassifier, Solved
-from properly.maxent.default_prevalence import checked_default, n_classes_of
 from properly.maxent.sample import Sample, constraints
-from properly.maxent.solver import BoundedProblem, LogMixture
+from properly.maxent.semi_supervised import SemiSupervisedClassifier
+from properly.maxent.solver import Objective, PenalisedProblem
 from properly.numeric.probabilities import Array
 
 
-class ClassRobustLogisticRegression(PooledClassifier):
+class ClassRobustLogisticRegression(SemiSupervisedClassifier):
     """Class probabilities from labelled and unlabelled rows, with the distribution of the rows taken as it is.
 
     Like `EntropyWeightedMaxent` it looks for the joint distribution closest to the default ν(y) π̃(x) that agrees with
@@ -65,10 +66,6 @@ class ClassRobustLogisticRegression(PooledClassifier):
     [0.02, 0.68]
     """
 
-    prevalence_: Array
-    objective_: float
-    duality_gap_: float
-
     def __init__(
         self,
         default_prevalence: ArrayLike | None = None,
@@ -82,30 +79,53 @@ class ClassRobustLogisticRegression(PooledClassifier):
         self.features = features
         self.duplicates = duplicates
 
-    def _fewest_classes(self) -> int:
-        return n_classes_of(self.default_prevalence)
-
-    def _solve_sample(self, sample: Sample, n_classes: int) -> Solved:
-        default = checked_default(self.default_prevalence, n_classes)
-        bounds = constraints(sample, self.regularization, self._feature_name)
-        share = sample.weight / sample.weight.sum()
-        rest = np.delete(default, sample.labelled).sum()
+    def _solve(self, sample: Sample, default: Array) -> None:
+        limits = constraints(sample, self.regularization, self._feature_name)
+        labelled = sample.labelled_classes
+        rest = np.delete(default, labelled).sum()
         log_rest = float(np.log(rest)) if rest > 0.0 else -np.inf
-        potential = LogMixture(share, np.log(default[sample.labelled]), log_rest)
-        problem = BoundedProblem(sample.design, potential, *bounds)
-        optimum = problem.minimise(MAX_ITER)
-        penalty = np.sum(np.abs(optimum.coef) * bounds.deviation, axis=1)
-        prevalence = default * max(0.0, 1.0 - optimum.total.sum()) / (rest if rest > 0.0 else 1.0)
-        prevalence[sample.labelled] = optimum.total
+        objective = MeanLogMixture(sample.weight / sample.weight.sum(), np.log(default[labelled]), log_rest)
+        optimum = PenalisedProblem(sample.design, objective, limits).minimise()
+        penalty = np.sum(np.abs(optimum.coef) * limits.tolerance, axis=1)
         entropy = optimum.gap - optimum.objective  # RE(p̂ ‖ ν π̃)
-        attributes = {
-            "classes": np.arange(n_classes),
-            "labelled_classes": sample.labelled,
-            "coef": optimum.coef,
-            "intercept": penalty - np.sum(optimum.coef * bounds.mean, axis=1),
-            "class_score": np.log(default),
-            "prevalence": prevalence,
-            "objective": optimum.objective,
-            "duality_gap": optimum.gap / entropy if entropy > 0.0 else 0.0,
-        }
-        return Solved(optimum.violation, optimum.n_iter, attributes)
+        self.coef_ = optimum.coef
+        self.intercept_ = penalty - np.sum(optimum.coef * limits.mean, axis=1)
+        self.class_score_ = np.log(default)
+        self.prevalence_ = default * max(0.0, 1.0 - optimum.total.sum()) / (rest if rest > 0.0 else 1.0)
+        self.prevalence_[labelled] = optimum.total
+        self.objective_ = optimum.objective
+        self.duality_gap_ = optimum.gap / entropy if entropy > 0.0 else 0.0
+        self.violation_, self.n_iter_ = optimum.violation, optimum.n_iter
+
+
+@dataclass(frozen=True)
+class MeanLogMixture(Objective):
+    """Σ_i π_i ln(ν(rest) + Σ_y ν(y) exp(s_i^y)), with π the weights of the points, of sum 1.
+
+    The sum over y is that over the classes that have labels; the rest has the scores 0.
+    """
+
+    weight: Array
+    log_prior: Array  # ln ν of the classes with scores
+    log_rest: float  # ln ν of all others together, -inf if there are none
+
+    def _log_terms(self, scores: Array) -> Array:
+        rest = np.full((1, scores.shape[1]), self.log_rest)
+        return np.concatenate([scores + self.log_prior[:, None], rest])
+
+    def value(self, scores: Array) -> float:
+        return float(sc.logsumexp(self._log_terms(scores), axis=0) @ self.weight)
+
+    def derivative(self, scores: Array) -> Array:
+        return np.asarray(sc.softmax(self._log_terms(scores), axis=0)[:-1] * self.weight)
+
+    def hessian(self, derivative: Array, columns: list[Array]) -> Array:
+        share = derivative / self.weight
+
+        def block(y: int, other: int) -> Array:
+            if y != other:
+                return np.asarray(-(columns[y] * (derivative[y] * share[other])) @ columns[other].T)
+            scaled = columns[y] * np.sqrt(derivative[y] * (1.0 - share[y]))
+            return np.asarray(scaled @ scaled.T)
+
+        return np.block([[block(y, other) for other in range(len(columns))] for y in range(len(columns))])

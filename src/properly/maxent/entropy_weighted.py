@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -9,19 +10,18 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special as sc
 from sklearn.utils.validation import check_is_fitted
 
-from properly.maxent.base import Solved
-from properly.maxent.default_prevalence import checked_bounds, checked_default, n_classes_of, projected
+from properly.classifier import probabilities
 from properly.maxent.maxent import Maxent
 from properly.maxent.sample import Sample
-from properly.numeric.probabilities import Array
-from properly.prevalence.prior import adjust_prior
+from properly.numeric.probabilities import Array, as_float
+from properly.prevalence.prior import SUM_TOLERANCE, adjusted, as_columns, as_prior, log_prior_ratio
 
 
 class EntropyWeightedMaxent(Maxent):
     """Class probabilities from labelled and unlabelled rows, robust against unknown class proportions.
 
-    Labels say how the rows of a class look, p(x|y), but not how many there are: some classes are labelled more eagerly
-    than others, or never. Among all joint distributions that agree with the labelled rows, class by class, the one
+    Labelled rows show the distribution p(x|y) of a class, but not how frequent it is: some classes are labelled more
+    often than others, or never. Among all joint distributions that agree with the labelled rows, class by class, the one
     closest to the default ν(y) π̃(x) has the densities q(x|y) of `Maxent` and the class proportions
 
         p̂(y) ∝ ν(y) exp(-RE(q(·|y) ‖ π̃)),
@@ -39,8 +39,8 @@ class EntropyWeightedMaxent(Maxent):
     default_prevalence : float or array of shape (n_classes,), optional
         ν, in (0, 1): a number is that of class 1 out of two. None means all classes alike, 0.5 for two.
     prevalence_bounds : (low, high), mapping or array of shape (n_classes, 2), optional
-        What is known about the true proportions: an interval for class 1 out of two, or for every class, or for those
-        that a mapping names. p̂(y) is then replaced by the proportions within the bounds that are closest to it,
+        Limits of the true proportions: an interval for class 1 out of two, for every class, or for the classes that
+        are the keys of a mapping. p̂(y) is then replaced by the proportions within the bounds that are closest to it,
         argmin RE(p ‖ p̂).
     regularization, features, duplicates
         As for `Maxent`.
@@ -72,8 +72,6 @@ class EntropyWeightedMaxent(Maxent):
     [0.02, 0.24]
     """
 
-    prevalence_: Array
-
     def __init__(
         self,
         default_prevalence: ArrayLike | None = None,
@@ -92,41 +90,88 @@ class EntropyWeightedMaxent(Maxent):
         check_is_fitted(self)
         if default_prevalence is None:
             return self.prevalence_
-        default = checked_default(default_prevalence, len(self.classes_))
-        return self._prevalence(default, self.labelled_classes_, self.relative_gain_)
+        default = as_prior(default_prevalence, len(self.classes_), "default_prevalence")
+        return self._prevalence(default, self.labelled_classes_)
 
     def predict_proba(self, X: Any, default_prevalence: ArrayLike | None = None) -> Array:
         """Class probabilities, one column per entry of ``classes_``; for another default if one is given."""
-        class_score = _log(self.prevalence(default_prevalence))
-        return np.asarray(sc.softmax(self._log_weights(X, class_score), axis=1))
+        return probabilities(self._log_scores(X, _log(self.prevalence(default_prevalence))))
 
-    def _fewest_classes(self) -> int:
-        return n_classes_of(self.default_prevalence)
-
-    def _solve_sample(self, sample: Sample, n_classes: int) -> Solved:
-        """What may be wrong with the parameters is found out before anything is solved."""
-        checked_default(self.default_prevalence, n_classes)
+    def _solve(self, sample: Sample, default: Array) -> None:
         if self.prevalence_bounds is not None:
-            checked_bounds(self.prevalence_bounds, n_classes)
-        return super()._solve_sample(sample, n_classes)
+            checked_bounds(self.prevalence_bounds, len(default))  # before anything is solved
+        super()._solve(sample, default)
+        self.prevalence_ = self._prevalence(default, sample.labelled_classes)
+        self.class_score_ = _log(self.prevalence_)
 
-    def _proportions(self, labelled: NDArray[np.intp], gain: Array, n_classes: int) -> dict[str, Array]:
-        prevalence = self._prevalence(checked_default(self.default_prevalence, n_classes), labelled, gain)
-        return {"prevalence": prevalence, "class_score": _log(prevalence)}
-
-    def _prevalence(self, default: Array, labelled: NDArray[np.intp], gain: Array) -> Array:
+    def _prevalence(self, default: Array, labelled: NDArray[np.intp]) -> Array:
         score = np.log(default)
-        score[labelled] -= gain
+        score[labelled] -= self.relative_gain_
         prevalence = np.asarray(sc.softmax(score))
         if self.prevalence_bounds is None:
             return prevalence
-        return projected(prevalence, checked_bounds(self.prevalence_bounds, len(default)))
+        return nearest_within(checked_bounds(self.prevalence_bounds, len(default)), prevalence)
 
 
 def _log(prevalence: Array) -> Array:
     """Of 0, which bounds may demand, it is -infinity."""
     with np.errstate(divide="ignore"):
         return np.log(prevalence)
+
+
+def checked_bounds(bounds: Any, n_classes: int) -> Array:
+    """The lowest and highest proportion of every class, of shape (n_classes, 2).
+
+    A pair is meant for class 1 out of two, a mapping names classes, an array has a row for each.
+    """
+    if np.ndim(bounds) == 1 and n_classes == 2:
+        bounds = {1: bounds}
+    if isinstance(bounds, Mapping):
+        unknown = [label for label in bounds if label not in range(n_classes)]
+        if unknown:
+            raise ValueError(
+                f"prevalence_bounds names class {unknown[0]!r}, but the classes are 0 … {n_classes - 1}; use these."
+            )
+        result = np.tile([0.0, 1.0], (n_classes, 1))
+        for label, pair in bounds.items():
+            if np.shape(pair) != (2,):
+                raise ValueError(f"prevalence_bounds must give (low, high) for a class, got {pair!r}.")
+            result[int(label)] = as_float(pair, "prevalence_bounds")  # 1.0 and True are names of class 1, too
+    else:
+        result = as_float(bounds, "prevalence_bounds")
+    if result.shape != (n_classes, 2):
+        raise ValueError(
+            "prevalence_bounds must be (low, high) for class 1 out of two, a mapping from classes to pairs, or of "
+            f"shape ({n_classes}, 2), got shape {result.shape}."
+        )
+    low, high = result.T
+    if not np.all((low >= 0.0) & (low <= high) & (high <= 1.0)):
+        raise ValueError(f"prevalence_bounds must have 0 ≤ low ≤ high ≤ 1 for every class, got {result.tolist()}.")
+    if low.sum() > 1.0 + SUM_TOLERANCE or high.sum() < 1.0 - SUM_TOLERANCE:
+        raise ValueError(
+            f"prevalence_bounds contradict each other: proportions add up to 1, but the lowest add up to {low.sum():g} "
+            f"and the highest to {high.sum():g}."
+        )
+    return result
+
+
+def nearest_within(bounds: Array, prevalence: Array) -> Array:
+    """argmin RE(p ‖ prevalence) over proportions p within bounds: p_y = c · prevalence_y, cut off at its bounds.
+
+    The sum grows with c and is linear between the values at which a class reaches a bound.
+
+    >>> nearest_within(np.array([[0.0, 1.0], [0.1, 1.0], [0.0, 0.05]]), np.array([0.9, 0.06, 0.04]))
+    array([0.86, 0.1 , 0.04])
+    """
+    low, high = bounds.T
+
+    def at(c: Array) -> Array:
+        return np.clip(np.outer(c, prevalence), low, high)
+
+    corners = np.unique(np.append(bounds.T / prevalence, 0.0))
+    c = np.interp(1.0, at(corners).sum(axis=1), corners)
+    p = at(np.array([c]))[0]
+    return np.asarray(p / p.sum())
 
 
 def reweight(
@@ -188,4 +233,5 @@ def reweight(
             f"classifier has {p.shape[-1]} classes, maxent has {n_classes}; train both for the same classes."
         )
     before = np.full(n_classes, 1.0 / n_classes) if train_prior is None else train_prior
-    return adjust_prior(p, before, maxent.prevalence(default_prevalence))
+    log_ratio = log_prior_ratio(before, maxent.prevalence(default_prevalence), n_classes)
+    return adjusted(as_columns(p, "the classifier's p"), log_ratio)

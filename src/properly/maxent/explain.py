@@ -1,4 +1,4 @@
-"""What a fitted model makes of single columns: response curves and the jackknife of variables.
+"""How a fitted model depends on single columns: response curves and the jackknife of variables.
 
 The permutation importance of columns is scikit-learn's: ``permutation_importance(model, X, y, scoring="roc_auc")`` of
 `sklearn.inspection` takes these models, with y of 1 and -1, as they are.
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from properly.inputs.columns import are_numbers, column_values
@@ -28,7 +29,6 @@ from properly.inputs.frames import (
 )
 from properly.inputs.optional import require
 from properly.inputs.options import checked_count
-from properly.maxent.base import derived_features
 from properly.maxent.features import MaxentFeatures
 from properly.maxent.maxent import Maxent
 from properly.numeric.probabilities import Array
@@ -52,7 +52,7 @@ class ResponseCurve:
 
 @dataclass(frozen=True)
 class Jackknife:
-    """Training gains of models with one column only, with all others, and with all; the larger, the better the fit."""
+    """Training gains of models with one column only, without it, and with all columns; larger is a better fit."""
 
     columns: list[ColumnName]
     only: Array
@@ -73,10 +73,10 @@ def response_curve(model: Any, X: Any, column: ColumnName, *, label: int = 1, n_
     ----------
     model : fitted classifier with `predict_proba`
     X : array, sparse matrix or data frame
-        Rows to take range and averages from: the mean of a column of numbers, the most frequent value of others. The
-        `categorical` columns of `MaxentFeatures` are others, even if they hold numbers.
+        Rows that give range and averages: the mean of a numeric column, the most frequent value of a categorical one.
+        The `categorical` columns of `MaxentFeatures` are categorical even if they hold numbers.
     column : name or number of a column
-        Of numbers: n_points values over its range; otherwise every value that occurs.
+        If numeric, the curve has n_points values over its range; otherwise every value that occurs.
     label : default 1
         The class.
     n_points : int, default 100
@@ -96,20 +96,23 @@ def response_curve(model: Any, X: Any, column: ColumnName, *, label: int = 1, n_
     names = column_names(X)
     place = located(column, names, "column is")
     if not X.shape[0]:
-        raise ValueError("X has no rows to take ranges and averages from; at least one is needed.")
+        raise ValueError("X has no rows; at least one is needed, for ranges and averages.")
     checked_count(n_points, "n_points", 1)
     if label not in model.classes_:
         raise ValueError(f"label must be one of {model.classes_.tolist()}, got {label!r}.")
-    features = derived_features(getattr(model, "features_", None))
-    coded = () if features is None else features.categorical_.tolist()
-    table = {}
+    features = getattr(model, "features_", None)
+    if isinstance(features, FrozenEstimator):
+        features = features.estimator
+    categorical = features.categorical_ if isinstance(features, MaxentFeatures) else ()
+    average = {}
     for j, name in enumerate(names):
-        found, numeric = column_values(column_of(X, name), name), j not in coded and not is_category(column_of(X, name))
-        numeric &= are_numbers(found) and found.dtype.kind != "b"
+        column = column_of(X, name)
+        found = column_values(column, name)
+        numeric = are_numbers(found) and found.dtype.kind != "b" and j not in categorical and not is_category(column)
         if j == place:
             along = np.linspace(found.min(), found.max(), int(n_points)) if numeric else np.unique(found)
-        table[name] = np.mean(found, dtype=np.float64) if numeric else _most_frequent(found)
-    points = {name: along if j == place else np.repeat(table[name], len(along)) for j, name in enumerate(names)}
+        average[name] = np.mean(found, dtype=np.float64) if numeric else _most_frequent(found)
+    points = {name: np.repeat(value, len(along)) for name, value in average.items()} | {names[place]: along}
     probability = model.predict_proba(table_like(X, points))[:, np.flatnonzero(model.classes_ == label)[0]]
     return ResponseCurve(names[place], along, np.asarray(probability))
 
@@ -145,11 +148,11 @@ def jackknife(model: Maxent, X: Any, y: ArrayLike, sample_weight: ArrayLike | No
         raise ValueError(f"X must have at least two columns to leave one out, got {len(names)}.")
 
     full = clone(model).fit(X, y, sample_weight)
-    site = full._sites(full._design(X, reset=False))
+    site = full._sites(full._design_matrix(X))
 
     def gain(kept: list[ColumnName]) -> float:
-        twin = _restricted(model, X, kept)._fit(selected(X, kept), y, sample_weight, site)
-        return float(np.mean(twin.relative_gain_))
+        restricted = _restricted(model, X, kept)._fit_sites(selected(X, kept), y, sample_weight, site)
+        return float(np.mean(restricted.relative_gain_))
 
     return Jackknife(
         names,
@@ -161,13 +164,13 @@ def jackknife(model: Maxent, X: Any, y: ArrayLike, sample_weight: ArrayLike | No
 
 def _restricted(model: Maxent, X: Any, kept: list[ColumnName]) -> Maxent:
     """The model for some of the columns: of those that are categorical, the ones that are left."""
-    twin, names = clone(model), column_names(X)
-    if isinstance(twin.features, MaxentFeatures) and twin.features.categorical is not None:
-        named = [names[located(entry, names, "categorical names")] for entry in twin.features.categorical]
+    restricted, names = clone(model), column_names(X)
+    if isinstance(restricted.features, MaxentFeatures) and restricted.features.categorical is not None:
+        named = [names[located(entry, names, "categorical names")] for entry in restricted.features.categorical]
         left = [name for name in kept if name in named]
         # In an array the columns that are left have new numbers.
-        twin.features.set_params(categorical=left if is_frame(X) else [kept.index(name) for name in left])
-    return twin
+        restricted.features.set_params(categorical=left if is_frame(X) else [kept.index(name) for name in left])
+    return restricted
 
 
 def _most_frequent(values: NDArray[Any]) -> Any:

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from properly.inputs.columns import Columns, read_columns
 from properly.inputs.options import checked_count
-from properly.inputs.weights import checked_weight
-from properly.maxent.derived_features import DerivedDesign, Pieces, Recipe, product_pairs
+from properly.maxent.design_matrix import ComputedMatrix, FeatureFormulas, KnotFeatures
+from properly.maxent.sample import UNLABELLED, row_weights
 from properly.numeric.probabilities import Array
 
-KINDS = {"l": "linear", "q": "quadratic", "p": "product", "h": "hinge", "t": "threshold"}
+_KINDS = {"l": "linear", "q": "quadratic", "p": "product", "h": "hinge", "t": "threshold"}
+_KNOT_SHAPES = (("up", "h"), ("down", "h"), ("step", "t"))  # the shapes of features with knots, and their kinds
 # Few presences cannot tell many features apart: (fewest presences, kinds), Phillips and Dudík (2008).
-_SAME = 1e-9  # the largest difference of values, relative to their range, that makes none
-AUTO_KINDS = ((80.0, "lqph"), (15.0, "lqh"), (10.0, "lq"), (0.0, "l"))
+_AUTO_KINDS = ((80.0, "lqph"), (15.0, "lqh"), (10.0, "lq"), (0.0, "l"))
+_SAME = 1e-9  # values that differ by no more than this share of the range count as equal
 
 
 class MaxentFeatures(TransformerMixin, BaseEstimator):
@@ -38,14 +40,14 @@ class MaxentFeatures(TransformerMixin, BaseEstimator):
         several; without y every row counts.
     n_hinges : int, default 50
         The number of knots of every column. They are spread evenly over its range; a column with no more than this
-        many gaps between its distinct values has a knot in the middle of each (of values closer than 1e-9 of the range
-        one counts).
+        many gaps between its distinct values has a knot in the middle of each (values that differ by less than 1e-9 of
+        the range count as one).
     categorical : sequence of column names or numbers, optional
-        Columns whose values are categories, even if they are numbers. In a data frame those that are not numbers, or
-        of its own type for categories, are anyway; dates are refused.
+        Columns whose values are categories, even if they are numbers. Columns of a data frame that hold text, or have
+        the type for categories, need not be named. Dates are refused.
     clamp : bool, default True
-        Move what lies outside the range of training to its nearer end, so that nothing is extrapolated. If False, lines
-        go on.
+        Move values outside the range of training to its nearer end, so that nothing is extrapolated. If False, the
+        formulas are used there as they are.
 
     Attributes
     ----------
@@ -57,10 +59,9 @@ class MaxentFeatures(TransformerMixin, BaseEstimator):
 
     Notes
     -----
-    A column that is constant in training says nothing and has no features. A category that was not seen in training has
-    all its indicators 0, which scores it like a category whose coefficient is 0; `extrapolation` tells where.
-    Missing values are refused. Weights decide the number of presences and nothing else, but for rows of weight 0, which
-    are absent.
+    A column that is constant in training has no features. For a category that was not seen in training all indicators
+    are 0, as if its coefficient were 0; `extrapolation` shows which rows have one. Missing values are refused. Weights
+    change the number of presences and nothing else; rows of weight 0 are left out.
 
     References
     ----------
@@ -80,13 +81,7 @@ class MaxentFeatures(TransformerMixin, BaseEstimator):
     [[0.0], [1.0]]
     """
 
-    kinds_: str
-    low_: Array
-    high_: Array
-    numeric_: NDArray[np.intp]
     categorical_: NDArray[np.intp]
-    categories_: list[NDArray[Any]]
-    _recipe: Recipe
 
     def __init__(
         self,
@@ -105,27 +100,23 @@ class MaxentFeatures(TransformerMixin, BaseEstimator):
         """Learn ranges, knots and categories from the points, labelled or not."""
         checked_count(self.n_hinges, "n_hinges", 1)
         columns = self._columns(X, reset=True)
-        n_points = columns.numeric.shape[1]
-        weight = checked_weight(sample_weight, n_points)
-        weight = np.ones(n_points) if weight is None else weight
-        if not weight.any():
-            raise ValueError("sample_weight is zero for every row; at least one must be positive.")
-        self.kinds_ = checked_kinds(self.kinds, presences(y, weight))
+        weight = row_weights(sample_weight, columns.numeric.shape[1])
+        self.kinds_ = checked_kinds(self.kinds, _n_presences(y, weight))
         numeric = columns.numeric[:, weight > 0.0]
         self.low_, self.high_ = numeric.min(axis=1), numeric.max(axis=1)
         self._check_spans()
         self.categories_ = [np.unique(values[weight > 0.0]) for values in columns.categorical]
-        self._recipe = self._written(self._scaled(numeric))
+        self._formulas = self._chosen_formulas(self._scaled(numeric))
         return self
 
-    def design(self, X: Any) -> DerivedDesign:
-        """The features of points in the form that needs no matrix."""
+    def design(self, X: Any) -> ComputedMatrix:
+        """The features of points, to be computed when they are needed."""
         check_is_fitted(self)
         columns = self._columns(X, reset=False)
         u = self._scaled(columns.numeric)
         if self.clamp:
             np.clip(u, 0.0, 1.0, out=u)
-        return DerivedDesign.of(self._recipe, u, self._codes(columns), self.clamp)
+        return ComputedMatrix.of(self._formulas, u, self._codes(columns), self.clamp)
 
     def transform(self, X: Any) -> Array:
         """The features as a matrix of shape (n_samples, n_features_out)."""
@@ -135,7 +126,7 @@ class MaxentFeatures(TransformerMixin, BaseEstimator):
     def extrapolation(self, X: Any) -> Array:
         """How far every value lies outside the range of training, in units of that range; 0 inside.
 
-        A category that was not seen in training counts 1, a value other than the only one seen is infinitely far.
+        1 for a category that was not seen in training, infinity for a column that was constant in training and is not.
         """
         check_is_fitted(self)
         columns = self._columns(X, reset=False)
@@ -151,18 +142,18 @@ class MaxentFeatures(TransformerMixin, BaseEstimator):
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[Any]:
         """Names such as "rain", "rain^2", "rain slope", "soil=clay", "up(rain, 500)", "down(…)" and "step(…)"."""
         check_is_fitted(self)
-        names = self._names(input_features)
-        recipe, numeric = self._recipe, names[self.numeric_]
-        shapes, column, knot = recipe.pieces
-        knots = self.low_[column] + recipe.knots[column, knot] * (self.high_ - self.low_)[column]
-        whole = [
-            *numeric[recipe.linear],
-            *(f"{name}^2" for name in numeric[recipe.quadratic]),
-            *(f"{numeric[a]} {numeric[b]}" for a, b in recipe.products),
-            *(f"{names[self.categorical_[a]]}={self.categories_[a][code]}" for a, code in recipe.categories),
+        names = _check_feature_names_in(self, input_features)
+        formulas, numeric = self._formulas, names[self.numeric_]
+        shapes, column, knot = formulas.knot_features
+        knots = self.low_[column] + formulas.knots[column, knot] * (self.high_ - self.low_)[column]
+        found = [
+            *numeric[formulas.linear],
+            *(f"{name}^2" for name in numeric[formulas.quadratic]),
+            *(f"{numeric[a]} {numeric[b]}" for a, b in formulas.products),
+            *(f"{names[self.categorical_[a]]}={self.categories_[a][code]}" for a, code in formulas.categories),
+            *(f"{shape}({numeric[a]}, {at:.12g})" for shape, a, at in zip(shapes, column, knots, strict=True)),
         ]
-        pieces = [f"{shape}({numeric[a]}, {at:.12g})" for shape, a, at in zip(shapes, column, knots, strict=True)]
-        return np.array([*whole, *pieces], dtype=object)
+        return np.array(found, dtype=object)
 
     def _columns(self, X: Any, *, reset: bool) -> Columns:
         columns, categorical = read_columns(self, X, self.categorical, None if reset else self.categorical_)
@@ -175,7 +166,7 @@ class MaxentFeatures(TransformerMixin, BaseEstimator):
         with np.errstate(over="ignore"):
             infinite = np.flatnonzero(np.isinf(self.high_ - self.low_))
         if len(infinite):
-            j, name = infinite[0], self._names(None)[self.numeric_[infinite[0]]]
+            j, name = infinite[0], _check_feature_names_in(self)[self.numeric_[infinite[0]]]
             raise ValueError(
                 f"column {name!r} has values from {self.low_[j]:g} to {self.high_[j]:g}, whose "
                 "difference is beyond float64; change its unit."
@@ -190,7 +181,7 @@ class MaxentFeatures(TransformerMixin, BaseEstimator):
     def _codes(self, columns: Columns) -> NDArray[np.intp]:
         """The number of every value's category, -1 if it was not seen in training."""
         codes = np.full((len(columns.categorical), columns.numeric.shape[1]), -1, dtype=np.intp)
-        names = self._names(None)[self.categorical_]
+        names = _check_feature_names_in(self)[self.categorical_]
         for row, name, values, known in zip(codes, names, columns.categorical, self.categories_, strict=True):
             if values.dtype.kind != known.dtype.kind:
                 raise ValueError(
@@ -201,62 +192,49 @@ class MaxentFeatures(TransformerMixin, BaseEstimator):
             row[:] = np.where(known[place] == values, place, -1)
         return codes
 
-    def _written(self, u: Array) -> Recipe:
+    def _chosen_formulas(self, u: Array) -> FeatureFormulas:
         varying = np.flatnonzero(self.high_ > self.low_)
-        of_kind = {kind: varying if kind in self.kinds_ else varying[:0] for kind in KINDS}
-        pairs = product_pairs(of_kind["p"])
+        of_kind = {kind: varying if kind in self.kinds_ else varying[:0] for kind in _KINDS}
+        pairs = np.array(list(combinations(of_kind["p"], 2)), dtype=np.intp).reshape(-1, 2)
         products = u[pairs[:, 0]] * u[pairs[:, 1]]
         codes = [(a, code) for a, known in enumerate(self.categories_) for code in range(len(known)) if len(known) > 1]
         kept = {column: knots_between(u[column], int(self.n_hinges)) for column in varying}
         knots = np.full((len(u), max((len(row) for row in kept.values()), default=0)), np.inf)
         for column, row in kept.items():
             knots[column, : len(row)] = row
-        shapes = (("up", "h"), ("down", "h"), ("step", "t"))
-        pieces = [(shape, a, k) for shape, kind in shapes for a in of_kind[kind] for k in range(len(kept[a]))]
-        return Recipe(
+        at = [(shape, a, k) for shape, kind in _KNOT_SHAPES for a in of_kind[kind] for k in range(len(kept[a]))]
+        return FeatureFormulas(
             linear=of_kind["l"],
             quadratic=of_kind["q"],
             products=pairs,
             product_low=products.min(axis=1, initial=1.0),
             product_high=products.max(axis=1, initial=0.0),
             categories=np.array(codes, dtype=np.intp).reshape(-1, 2),
-            pieces=Pieces(
-                np.array([shape for shape, _, _ in pieces], dtype=str),
-                np.array([a for _, a, _ in pieces], dtype=np.intp),
-                np.array([k for _, _, k in pieces], dtype=np.intp),
+            knot_features=KnotFeatures(
+                np.array([shape for shape, _, _ in at], dtype=str),
+                np.array([a for _, a, _ in at], dtype=np.intp),
+                np.array([k for _, _, k in at], dtype=np.intp),
             ),
             knots=knots,
         )
-
-    def _names(self, input_features: ArrayLike | None) -> NDArray[Any]:
-        fitted = getattr(self, "feature_names_in_", None)
-        if input_features is None:
-            default = [f"x{column}" for column in range(self.n_features_in_)]
-            return np.asarray(default if fitted is None else fitted, dtype=object)
-        names = np.asarray(input_features, dtype=object)
-        if fitted is not None and not np.array_equal(names, fitted):
-            raise ValueError(f"input_features is not equal to feature_names_in_: {list(fitted)}.")
-        if len(names) != self.n_features_in_:
-            raise ValueError(f"input_features should have length equal to {self.n_features_in_}, got {len(names)}.")
-        return names
 
 
 def checked_kinds(kinds: object, n_presences: float) -> str:
     """The letters in use, with "auto" decided by the number of presences."""
     if kinds == "auto":
-        return next(letters for fewest, letters in AUTO_KINDS if n_presences >= fewest)
-    if isinstance(kinds, str) and kinds and set(kinds) <= set(KINDS):
+        return next(letters for fewest, letters in _AUTO_KINDS if n_presences >= fewest)
+    if isinstance(kinds, str) and kinds and set(kinds) <= set(_KINDS):
         return kinds
-    letters = ", ".join(f"{letter!r} ({kind})" for letter, kind in KINDS.items())
-    raise ValueError(f'kinds must be "auto" or letters out of {letters}, got {kinds!r}.')
+    letters = ", ".join(f"{letter!r} ({kind})" for letter, kind in _KINDS.items())
+    raise ValueError(f'kinds must be "auto" or some of the letters {letters}, got {kinds!r}.')
 
 
-def presences(y: ArrayLike | None, weight: Array) -> float:
+def _n_presences(y: ArrayLike | None, weight: Array) -> float:
     """The weight of the labelled rows, of the rarest class if there are several; of all rows without y."""
     if y is None:
         return float(weight.sum())
     labels = np.asarray(y)
-    labelled = (labels != -1) & (weight > 0.0)
+    labelled = (labels != UNLABELLED) & (weight > 0.0)
     _, codes = np.unique(labels[labelled], return_inverse=True)
     return float(np.bincount(codes, weight[labelled]).min(initial=np.inf)) if labelled.any() else 0.0
 

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from properly.inputs.options import choose
-from properly.maxent.base import MAX_ITER, PooledClassifier, Solved
 from properly.maxent.sample import Sample, constraints
-from properly.maxent.solver import BoundedProblem, LogSum
+from properly.maxent.semi_supervised import SemiSupervisedClassifier
+from properly.maxent.solver import Objective, PenalisedProblem
 from properly.numeric.probabilities import Array
 
-OUTPUTS: dict[str, Callable[[Array, Array], Array]] = {
+_OUTPUTS: dict[str, Callable[[Array, Array], Array]] = {
     "raw": lambda log_q, entropy: np.exp(log_q),
     "logistic": lambda log_q, entropy: 1.0 / (1.0 + np.exp(-(log_q + entropy))),
     "cloglog": lambda log_q, entropy: -np.expm1(-np.exp(log_q + entropy)),
 }
 
 
-class Maxent(PooledClassifier):
+class Maxent(SemiSupervisedClassifier):
     """Where a class lives: its density over a pool of points, as close to even as its labelled rows allow.
 
     Labelled rows (class 0, 1, … K - 1) and unlabelled ones (label -1) together are the pool; M of them with equal
@@ -40,13 +40,13 @@ class Maxent(PooledClassifier):
     Parameters
     ----------
     regularization : float, default 1.0
-        The larger, the more even the density. 0 demands that expectations equal means, which no density may do.
+        The larger, the more even the density. With 0, expectations must equal means, which may be impossible.
     features : transformer, optional
         `MaxentFeatures()`, or any other transformer, also a pipeline. None means the columns as they are, without
-        scaling. Features of `MaxentFeatures` have a floor 1/√m under σ̃_j, also where these come last in a pipeline. One
-        that is fitted already comes as ``FrozenEstimator(features)``.
+        scaling. For features of `MaxentFeatures`, also last in a pipeline, σ̃_j is at least 1/√m. Pass a transformer
+        that is fitted already as ``FrozenEstimator(features)``.
     duplicates : {"keep", "once"}, default "keep"
-        Whether rows with identical features, such as several records of one site, count each or once. Once means one
+        Whether rows with identical features, such as several records of one site, are all kept or count once: as one
         point in the pool, with the largest of their weights, labelled with every class that one of them has.
 
     Attributes
@@ -70,8 +70,8 @@ class Maxent(PooledClassifier):
     -----
     Weights: M is the weight of the pool, m that of a class. A row of weight 2 is two points with half of q each.
 
-    Few rows that happen to agree prove little. A feature (not of `MaxentFeatures`, which have their floor) that is the
-    same in all labelled rows has σ̃_j = range_j/√m in place of 0. A single presence gives an even density.
+    A feature that is the same in all labelled rows has σ̃_j = range_j/√m in place of 0 (that of `MaxentFeatures` has its
+    least value): few rows may have the same value by chance. With a single presence the density is even.
 
     References
     ----------
@@ -91,9 +91,6 @@ class Maxent(PooledClassifier):
     >>> model.predict_output([[0.0, 0.0], [2.0, 0.0]], "cloglog").round(2).tolist()
     [0.38, 0.9]
     """
-
-    entropy_: Array
-    relative_gain_: Array
 
     def __init__(self, regularization: float = 1.0, features: Any = None, *, duplicates: str = "keep") -> None:
         self.regularization = regularization
@@ -115,39 +112,52 @@ class Maxent(PooledClassifier):
         -------
         array of shape (n_samples,), or (n_samples, labelled classes) if there are several
         """
-        formula = choose(output, OUTPUTS, "output")
+        formula = choose(output, _OUTPUTS, "output")
         log_q = self.class_scores(X) - (self.entropy_ + self.relative_gain_)
         with np.errstate(over="ignore"):  # an infinite e^-v is a logistic of 0, an infinite e^v a cloglog of 1
             result = formula(log_q, self.entropy_)
         return np.asarray(result[:, 0] if len(self.labelled_classes_) == 1 else result)
 
-    def _solve_sample(self, sample: Sample, n_classes: int) -> Solved:
-        bounds = constraints(sample, self.regularization, self._feature_name)
+    def _solve(self, sample: Sample, default: Array) -> None:
+        """One problem after the other: the densities of the classes do not depend on each other."""
+        limits = constraints(sample, self.regularization, self._feature_name)
         total = float(sample.weight.sum())
-        potential = LogSum(sample.weight / total)
+        objective = LogPartition(sample.weight / total)
         found = [
-            BoundedProblem(sample.design, potential, mean[None], deviation[None], bounds.scale).minimise(MAX_ITER)
-            for mean, deviation in zip(bounds.mean, bounds.deviation, strict=True)
+            PenalisedProblem(
+                sample.design, objective, limits._replace(mean=mean[None], tolerance=tolerance[None])
+            ).minimise()
+            for mean, tolerance in zip(limits.mean, limits.tolerance, strict=True)
         ]
-        coef = np.concatenate([optimum.coef for optimum in found])
-        objective = np.array([optimum.objective for optimum in found])
-        penalty = np.sum(np.abs(coef) * bounds.deviation, axis=1)
+        self.coef_ = np.concatenate([optimum.coef for optimum in found])
+        lowest = np.array([optimum.objective for optimum in found])
+        penalty = np.sum(np.abs(self.coef_) * limits.tolerance, axis=1)
+        self.intercept_ = penalty - np.sum(self.coef_ * limits.mean, axis=1) - lowest
         # RE(q ‖ π̃) = E_q ln q/π̃; at the optimum it is minus the objective.
-        gain = np.maximum(0.0, np.array([optimum.gap for optimum in found]) - objective)
-        attributes = {
-            "classes": np.arange(n_classes),
-            "labelled_classes": sample.labelled,
-            "coef": coef,
-            "intercept": penalty - np.sum(coef * bounds.mean, axis=1) - objective,
-            "relative_gain": gain,
-            "entropy": np.log(total) - gain,
-            **self._proportions(sample.labelled, gain, n_classes),
-        }
-        violation, n_iter = max(optimum.violation for optimum in found), max(optimum.n_iter for optimum in found)
-        return Solved(violation, n_iter, attributes)
+        self.relative_gain_ = np.maximum(0.0, np.array([optimum.gap for optimum in found]) - lowest)
+        self.entropy_ = np.log(total) - self.relative_gain_
+        score = np.zeros(len(default))
+        score[sample.labelled_classes] = -self.relative_gain_
+        self.class_score_ = score - np.logaddexp.reduce(score)  # p̂(y) ∝ exp(-RE(q(·|y) ‖ π̃))
+        self.violation_ = max(optimum.violation for optimum in found)
+        self.n_iter_ = max(optimum.n_iter for optimum in found)
 
-    def _proportions(self, labelled: NDArray[np.intp], gain: Array, n_classes: int) -> dict[str, Array]:
-        """Attributes that follow from p̂(y) ∝ exp(-RE(q(·|y) ‖ π̃))."""
-        score = np.zeros(n_classes)
-        score[labelled] = -gain
-        return {"class_score": score - np.logaddexp.reduce(score)}
+
+@dataclass(frozen=True)
+class LogPartition(Objective):
+    """ln Σ_i π_i exp(s_i) of one class, with π the weights of the points, of sum 1: what maxent minimises."""
+
+    weight: Array
+
+    def value(self, scores: Array) -> float:
+        highest = float(scores[0].max())
+        return highest + float(np.log(np.exp(scores[0] - highest) @ self.weight))
+
+    def derivative(self, scores: Array) -> Array:
+        density = np.exp(scores - scores.max()) * self.weight
+        return np.asarray(density / density.sum())
+
+    def hessian(self, derivative: Array, columns: list[Array]) -> Array:
+        centred = columns[0] - (columns[0] @ derivative[0])[:, None]
+        centred *= np.sqrt(derivative[0])
+        return np.asarray(centred @ centred.T)

@@ -10,30 +10,34 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d
 
-from properly.maxent.design import Design
+from properly.inputs.weights import read_weight
+from properly.maxent.design_matrix import DesignMatrix
 from properly.numeric.probabilities import Array
 
-UNLABELLED = -1
+UNLABELLED = -1  # the label of rows without one
 _LARGEST = 1e150  # range of a feature, and the inverse of the smallest one
 
 
 class Sample(NamedTuple):
-    """The points of the pool with their weights, and the weights of the labelled ones for every labelled class.
+    """The points of the pool and their weights, and the weights that they have in every labelled class.
 
-    Labels have the shape (labelled classes, points).
+    `label_weight` has the shape (labelled classes, points); it is 0 where a point does not have the label.
     """
 
-    design: Design
+    design: DesignMatrix
     weight: Array
-    labelled: NDArray[np.intp]
-    labels: Array
+    labelled_classes: NDArray[np.intp]
+    label_weight: Array
 
 
 class Constraints(NamedTuple):
-    """|E f - μ̃| ≤ β for every labelled class and feature; `scale` is the range of every feature, 1 if it has none."""
+    """|E f - mean| ≤ tolerance for every labelled class and feature.
+
+    `scale` is the range of every feature, 1 if it is constant.
+    """
 
     mean: Array
-    deviation: Array
+    tolerance: Array
     scale: Array
 
 
@@ -46,54 +50,54 @@ def checked_classes(y: ArrayLike | None, n_rows: int, n_classes: int) -> NDArray
     check_classification_targets(labels)
     if len(labels) != n_rows:
         raise ValueError(f"y has {len(labels)} rows, X has {n_rows}: inconsistent numbers of samples.")
+    rule = "y must hold classes 0, 1, … K - 1, and -1 for rows without label"
     if labels.dtype.kind not in "biuf":
-        raise ValueError(
-            f"Unknown label type: y must hold classes 0, 1, … and -1 for rows without label, got {labels[0]!r}; number "
-            "the classes first."
-        )
+        raise ValueError(f"Unknown label type: {rule}, got {labels[0]!r}; number the classes first.")
     if labels.min(initial=0) < UNLABELLED:
-        raise ValueError(f"y must hold classes 0, 1, … and -1 for rows without label, got {labels.min()}.")
+        raise ValueError(f"{rule}, got {labels.min()}.")
     n_labelled = np.count_nonzero(labels != UNLABELLED)
     if labels.max(initial=0) >= max(n_classes, n_labelled):
-        raise ValueError(
-            f"y must hold classes 0, 1, … K - 1 and -1 for rows without label, got {labels.max()} among {n_labelled} "
-            "labelled rows; number the classes from 0."
-        )
+        raise ValueError(f"{rule}, got {labels.max()} among {n_labelled} labelled rows; number the classes from 0.")
     return labels.astype(np.intp)
 
 
-def pooled(design: Design, classes: NDArray[np.intp], weight: Array, site: NDArray[np.intp] | None = None) -> Sample:
-    """The sample of all points with positive weight; those with the same number of a site count as one, if it is given.
+def row_weights(sample_weight: ArrayLike | None, n_rows: int) -> Array:
+    """The checked weight of every row, 1 without weights."""
+    weight = read_weight(sample_weight, n_rows)
+    return np.ones(n_rows) if weight is None else weight
 
-    It weighs as much as the heaviest of them, and is labelled with every class that one of them is labelled with. A
-    weight that is 0 beside the sum of all others is 0.
+
+def pooled_sample(
+    design: DesignMatrix, classes: NDArray[np.intp], weight: Array, site: NDArray[np.intp] | None
+) -> Sample:
+    """The sample of all points with positive weight; those with the same site number count as one, if it is given.
+
+    Such a site weighs as much as the heaviest of its points, and is labelled with every class that one of them is
+    labelled with. A weight that is 0 beside the sum of all others is 0.
     """
     rows = np.flatnonzero(weight / weight.sum() > 0.0)
     labelled = np.unique(classes[rows])
     labelled = labelled[labelled != UNLABELLED]
     if not len(labelled):
         raise ValueError("no row with a label: y must hold a class 0, 1, … in at least one row of positive weight.")
-    if site is not None:
-        _, group = np.unique(site[rows], return_inverse=True)
-        heaviest, first = np.zeros(group.max() + 1), np.zeros(group.max() + 1, dtype=np.intp)
-        np.maximum.at(heaviest, group, weight[rows])
-        first[group[::-1]] = rows[::-1]
-        labels = np.zeros((len(labelled), len(first)))
-        for row, label in zip(labels, labelled, strict=True):
-            chosen = classes[rows] == label
-            np.maximum.at(row, group[chosen], weight[rows][chosen])
-        return Sample(design.take(first), heaviest, labelled, labels)
-    labels = np.where(classes[rows] == labelled[:, None], weight[rows], 0.0)
-    return Sample(design if len(rows) == len(weight) else design.take(rows), weight[rows], labelled, labels)
+    label_weight = np.where(classes[rows] == labelled[:, None], weight[rows], 0.0)
+    if site is None:
+        return Sample(design if len(rows) == len(weight) else design.take(rows), weight[rows], labelled, label_weight)
+    _, first, group = np.unique(site[rows], return_index=True, return_inverse=True)
+    heaviest = np.zeros((1 + len(labelled), len(first)))  # of all points of a site, and of those with each label
+    for most, weights in zip(heaviest, [weight[rows], *label_weight], strict=True):
+        np.maximum.at(most, group, weights)
+    return Sample(design.take(rows[first]), heaviest[0], labelled, heaviest[1:])
 
 
 def constraints(sample: Sample, regularization: float, name_of: Callable[[int], str]) -> Constraints:
-    """Means of the labelled rows and how far off they may be: β_j = regularization · σ̃_j/√m, m their weight.
+    """Means of the labelled rows, and tolerances β_j = regularization · σ̃_j/√m, with m the weight of these rows.
 
-    Few presences that happen to agree prove little. The standard deviation σ̃_j of a derived feature, of range 1, is
-    therefore at least 1/√m; that of any other feature is range_j/√m where all labelled rows have the same value.
+    Few presences that happen to agree prove little. The standard deviation σ̃_j of a feature of `MaxentFeatures`, of
+    range 1, is therefore at least 1/√m; that of any other feature is range_j/√m where all labelled rows have the same
+    value.
     """
-    low, high = sample.design.ranges
+    low, high = sample.design.ranges()
     varies = high > low
     with np.errstate(over="ignore"):
         span = high - low
@@ -104,21 +108,22 @@ def constraints(sample: Sample, regularization: float, name_of: Callable[[int], 
             f"feature {name_of(j)!r} has values from {low[j]:g} to {high[j]:g}, whose squares are beyond float64; "
             "change its unit, or use features=MaxentFeatures(), which scale it."
         )
-    mean, deviation = np.empty((2, len(sample.labelled), sample.design.n_features))
-    for y, weight in enumerate(sample.labels):
-        moments, m = sample.design.moments(weight), weight.sum()
-        if sample.design.derived:
-            spread = np.maximum(moments.deviation, 1.0 / np.sqrt(m))
+    mean, tolerance = np.empty((2, len(sample.labelled_classes), sample.design.n_features))
+    for y, weight in enumerate(sample.label_weight):
+        root = np.sqrt(weight.sum())
+        mean[y], deviation = sample.design.moments(weight)
+        if sample.design.unit_range:
+            deviation = np.maximum(deviation, 1.0 / root)
         else:
-            spread = np.where(moments.deviation > 0.0, moments.deviation, span / np.sqrt(m))
-        mean[y], deviation[y] = moments.mean, regularization * spread / np.sqrt(m)
-        stuck = np.flatnonzero(varies & (deviation[y] == 0.0) & ((mean[y] <= low) | (mean[y] >= high)))
+            deviation = np.where(deviation > 0.0, deviation, span / root)
+        tolerance[y] = regularization * deviation / root
+        stuck = np.flatnonzero(varies & (tolerance[y] == 0.0) & ((mean[y] <= low) | (mean[y] >= high)))
         if len(stuck):
             raise ValueError(
                 f"feature {name_of(stuck[0])!r} is {mean[y, stuck[0]]:g}, an extreme of its range, in all rows "
-                f"labelled {sample.labelled[y]}: without regularization its coefficient would be infinite; drop it, "
-                "or use positive regularization."
+                f"labelled {sample.labelled_classes[y]}: without regularization its coefficient would be infinite; "
+                "drop it, or use positive regularization."
             )
-    # The expectation of a constant feature is its mean, whatever rounding says; any positive deviation leaves it out.
-    deviation = np.where(varies, deviation, np.maximum(1.0, np.abs(mean)))
-    return Constraints(mean, deviation, np.where(varies, span, 1.0))
+    # The expectation of a constant feature is its mean, whatever rounding says; any positive tolerance leaves it out.
+    tolerance = np.where(varies, tolerance, np.maximum(1.0, np.abs(mean)))
+    return Constraints(mean, tolerance, np.where(varies, span, 1.0))

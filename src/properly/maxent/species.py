@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,21 +13,15 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from properly.inputs.frames import as_table, missing_in, stacked
 from properly.inputs.unwrap import last_step
-from properly.maxent.base import PooledClassifier, Solved
-from properly.maxent.design import Design
+from properly.maxent.design_matrix import DesignMatrix
 from properly.maxent.features import MaxentFeatures, checked_kinds
-from properly.maxent.sample import UNLABELLED
+from properly.maxent.sample import UNLABELLED, pooled_sample
+from properly.maxent.semi_supervised import SemiSupervisedClassifier, warn_about
 from properly.progress import tracked
 
-Model = TypeVar("Model", bound=PooledClassifier)
-
-
-class _Region(NamedTuple):
-    """A model with fitted features, and the design of all points: the background, then the records of all species."""
-
-    model: PooledClassifier
-    design: Design
-    site: NDArray[np.intp] | None
+Model = TypeVar("Model", bound=SemiSupervisedClassifier)
+# A model with fitted features, those of all points (the background, then all records), and the sites of these.
+Prepared = tuple[Model, DesignMatrix, NDArray[np.intp] | None]
 
 
 def fit_species(
@@ -42,7 +36,7 @@ def fit_species(
     """One model for every species, from the records of all of them.
 
     Features are computed once, from the background and the records of all species, so ranges and knots are the same for
-    every species; with ``kinds="auto"`` each one has the kinds that its number of records calls for. To fit one species
+    every species; with ``kinds="auto"`` the number of its records decides the kinds of each. To fit one species
     alone with the same features, pass ``features=FrozenEstimator(models[name].features_)``.
 
     Parameters
@@ -66,8 +60,8 @@ def fit_species(
 
     Notes
     -----
-    Whether several records of one species at one site, or of several species in a target group, count each or once is
-    for the parameter `duplicates` of the model to say.
+    The parameter `duplicates` of the model says whether several records of one species at one site, or of several
+    species in a target group, are all kept or count once.
 
     References
     ----------
@@ -86,8 +80,10 @@ def fit_species(
     >>> {name: round(float(fitted.relative_gain_[0]), 1) for name, fitted in models.items()}
     {'fern': 0.0, 'moss': 0.0, 'oak': 0.5}
     """
-    if not isinstance(model, PooledClassifier):
-        raise ValueError(f"model must be Maxent or one of its kind, got {type(model).__name__}.")
+    if not isinstance(model, SemiSupervisedClassifier):
+        raise ValueError(
+            f"model must be Maxent, EntropyWeightedMaxent or ClassRobustLogisticRegression, got {type(model).__name__}."
+        )
     names = column_or_1d(species)
     X = as_table(X)
     check_consistent_length(X, names)
@@ -104,53 +100,52 @@ def fit_species(
         found, counts = np.unique(names, return_counts=True)
     except TypeError as error:
         raise ValueError(f"species must be all text or all numbers: {error}.") from error
-    regions = {kinds: _region(model, table, kinds) for kinds in sorted(set(_kinds(model, counts)))}
+    kinds = _kinds(model, counts)
+    prepared = {each: _with_features(model, table, each) for each in sorted(set(kinds))}
     tasks = [
-        (regions[kinds], n_background + np.flatnonzero(names == name), n_background or len(names), name)
-        for name, kinds in zip(found.tolist(), _kinds(model, counts), strict=True)
+        (prepared[each], n_background + np.flatnonzero(names == name), n_background or len(names), name)
+        for name, each in zip(found.tolist(), kinds, strict=True)
     ]
-    solved = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(_fit_one)(*task) for task in tasks)
+    fits = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(_fit_one)(*task) for task in tasks)
     models = {}
-    for (region, *_, name), result in zip(tasks, tracked(solved, len(tasks), "species", progress), strict=True):
-        models[name] = _like(region.model)
-        models[name]._keep(result, f"species {name!r}: ")
+    for task, (fitted, warnings) in zip(tasks, tracked(fits, len(tasks), "species", progress), strict=True):
+        (shared, *_), *_, name = task
+        fitted.features_ = shared.features_  # one for all, also where another process has sent a copy
+        warn_about(warnings, f"species {name!r}: ")
+        models[name] = fitted
     return models
 
 
-def _kinds(model: PooledClassifier, counts: NDArray[np.intp]) -> list[str]:
-    """The kinds of features that every species has; empty if these are not for the number of records to decide."""
+def _kinds(model: SemiSupervisedClassifier, counts: NDArray[np.intp]) -> list[str]:
+    """The kinds of features that every species has; empty without `MaxentFeatures`."""
     features = last_step(model.features)
     if not isinstance(features, MaxentFeatures):
         return [""] * len(counts)
     return [checked_kinds(features.kinds, count) for count in counts]
 
 
-def _region(model: PooledClassifier, table: Any, kinds: str) -> _Region:
-    fitted = clone(model)
-    fitted._check()
+def _with_features(model: Model, table: Any, kinds: str) -> Prepared[Model]:
+    shared = clone(model)
+    shared._check_parameters()
     if kinds:
-        last_step(fitted.features).set_params(kinds=kinds)
+        last_step(shared.features).set_params(kinds=kinds)
     n_points = table.shape[0]
-    design = fitted._fitted_design(table, np.full(n_points, UNLABELLED), np.ones(n_points))
-    return _Region(fitted, design, fitted._sites(design))
+    design = shared._fit_features(table, np.full(n_points, UNLABELLED), np.ones(n_points))
+    return shared, design, shared._sites(design)
 
 
-def _fit_one(region: _Region, own: NDArray[np.intp], n_shared: int, name: object) -> Solved:
+def _fit_one(
+    prepared: Prepared[Model], own: NDArray[np.intp], n_shared: int, name: object
+) -> tuple[Model, list[Warning]]:
     """One species: its own records, and the first points, which are in the pool of every species."""
-    classes, weight = np.full(region.design.n_points, UNLABELLED), np.zeros(region.design.n_points)
+    shared, design, site = prepared
+    classes, weight = np.full(design.n_points, UNLABELLED), np.zeros(design.n_points)
     classes[own] = 1
     weight[:n_shared] = 1.0
     weight[own] = 1.0
+    fitted = clone(shared)
+    vars(fitted).update({key: value for key, value in vars(shared).items() if key.endswith("_")})  # features and names
     try:
-        return region.model._solve(region.design, classes, weight, region.site)
+        return fitted, fitted._fit_sample(pooled_sample(design, classes, weight, site))
     except ValueError as error:
         raise ValueError(f"species {name!r}: {error}") from error
-
-
-def _like(model: Model) -> Model:
-    """A model with the same parameters and fitted features, which are shared."""
-    twin = clone(model)
-    for name in ("features_", "n_features_in_", "feature_names_in_"):
-        if hasattr(model, name):
-            setattr(twin, name, getattr(model, name))
-    return twin

@@ -1,4 +1,4 @@
-"""A classifier trained with the wrong class proportions, brought to the right ones."""
+"""A classifier that was trained at other class proportions than it is used at, corrected for that."""
 
 from __future__ import annotations
 
@@ -7,29 +7,28 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special as sc
 from sklearn import get_config
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d
 
+from properly.classifier import LogScoreClassifier
 from properly.inputs.unwrap import weight_parameter
-from properly.inputs.weights import checked_weight
-from properly.links import Logit
+from properly.inputs.weights import read_weight
 from properly.numeric.probabilities import Array, as_float
 from properly.prevalence.prior import log_prior_ratio
 from properly.prevalence.weighting import TRAIN_PRIORS, TRUE_PRIORS, ClassTotals, prior_rule
 
 
-class PriorCorrectedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
-    """Any classifier, with its probabilities brought from the class proportions it was trained with to the true ones.
+class PriorCorrectedClassifier(MetaEstimatorMixin, LogScoreClassifier):
+    """Any classifier, with its probabilities corrected from the class proportions it was trained with to the true ones.
 
-    Class weights, `scale_pos_weight` and under-sampling make a model believe that a rare class is common, and its
-    probabilities are far too large. They are not lost: `properly.prevalence.adjust_prior` takes them back. By default
-    this undoes the class weights of the estimator.
+    A model that was trained with class weights, `scale_pos_weight` or under-sampling gives probabilities for a
+    population in which the rare class is common: they are far too large. `properly.prevalence.adjust_prior` corrects
+    them; by default for the class weights of the estimator.
 
     Parameters
     ----------
@@ -38,12 +37,12 @@ class PriorCorrectedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
         ``sklearn.frozen.FrozenEstimator(classifier)``; then give `fit` the labels it was trained with, or both priors
         as numbers.
     train_prior : {"from class_weight", "from y"}, float, array or dict, default "from class_weight"
-        The class proportions that the estimator believes in.
+        The class proportions that the estimator's probabilities are for.
 
         - "from class_weight": the shares of the classes in y times what the estimator's parameters `class_weight`,
           `scale_pos_weight` and `is_unbalance` make of them; the `priors` or `class_prior` of naive Bayes and
           discriminant analysis where they are given. In a pipeline those of the last step, in a search those of the
-          best estimator. What is not understood, such as a step that samples rows, is refused.
+          best estimator. Parameters and steps whose effect is not known, such as one that samples rows, are refused.
         - "from y": the shares of the classes in y.
         - A float is the share of the second of two classes, an array has the shares of all classes in sorted order, a
           dict has them by label.
@@ -59,16 +58,16 @@ class PriorCorrectedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
 
     Notes
     -----
-    Shares are weighted by `sample_weight`, those of the training prior only if the estimator saw the weights: a frozen
-    one did not, nor does one that does not request them, nor the probabilities of `SVC` and `NuSVC`, whose last step
+    Shares are weighted by `sample_weight`, those of the training prior only if the estimator gets the weights: a frozen
+    one does not, nor one that does not request them, nor the probabilities of `SVC` and `NuSVC`, whose last step
     ignores class weights, too. ``class_weight="balanced"`` is taken to make the *weights* of the classes
     equal, as scikit-learn's and this package's linear models do. Trees and boosting count *rows* instead: if classes
     differ in their mean `sample_weight`, give `train_prior` as numbers there. ``is_unbalance`` of LightGBM counts rows.
 
-    What is undone is what weights do to probabilities that are fitted well. A penalty acts differently in a weighted
-    sample, so that a strongly penalised model corrected is not quite the model without weights. A tree or forest grown
-    until its leaves hold one class only hardly heeds the weights, and its corrected probabilities come out far too
-    small: let leaves keep many rows (`min_samples_leaf`), or calibrate.
+    The correction is exact for probabilities that are fitted well. A penalty acts differently in a weighted sample, so
+    a strongly penalised model is not quite the model without weights after the correction. Weights hardly change a tree
+    or forest that is grown until its leaves hold one class only, and its corrected probabilities are far too small: use
+    leaves with many rows (`min_samples_leaf`), or calibrate.
 
     References
     ----------
@@ -88,11 +87,6 @@ class PriorCorrectedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
     0.03
     """
 
-    classes_: NDArray[Any]
-    estimator_: Any
-    train_prior_: Array
-    true_prior_: Array
-
     def __init__(
         self,
         estimator: Any,
@@ -106,7 +100,7 @@ class PriorCorrectedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
     def fit(
         self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None, **fit_params: Any
     ) -> Self:
-        """Fit a clone of the estimator and find out both priors.
+        """Fit a clone of the estimator and determine both priors.
 
         Parameters
         ----------
@@ -121,21 +115,23 @@ class PriorCorrectedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
         """
         if not hasattr(self.estimator, "predict_proba"):
             raise ValueError(
-                f"estimator must have predict_proba, {type(self.estimator).__name__} has not; "
-                "properly.calibration.CalibratedClassifier gives it probabilities."
+                f"estimator must have predict_proba, but {type(self.estimator).__name__} has none; wrap it in "
+                "properly.calibration.CalibratedClassifier to get probabilities."
             )
         labels, classes = self._labels(X, y)
         train_prior = prior_rule(self.train_prior, TRAIN_PRIORS, classes, "train_prior")
         true_prior = prior_rule(self.true_prior, TRUE_PRIORS, classes, "true_prior")
         codes = np.searchsorted(classes, labels)
-        weight = checked_weight(sample_weight, len(codes))
+        weight = read_weight(sample_weight, len(codes))
         rows = np.bincount(codes, minlength=len(classes))
         totals = ClassTotals(classes, rows, rows if weight is None else np.bincount(codes, weight, len(classes)))
         self.true_prior_ = true_prior(totals, self.estimator)
         params = self._routed(sample_weight, fit_params)
         fitted = clone(self.estimator).fit(X, y, **params)  # a frozen one is neither cloned nor fitted
         if not np.array_equal(fitted.classes_, classes):
-            raise ValueError(f"the estimator found the classes {fitted.classes_}, y holds {classes.tolist()}.")
+            raise ValueError(
+                f"the estimator has the classes {fitted.classes_}, but y has {classes.tolist()}; they must be the same."
+            )
         seen = any(name.split("__")[-1] == "sample_weight" for name in params)
         self.train_prior_ = train_prior(totals if seen else totals._replace(weight=rows), fitted)
         self.estimator_, self.classes_ = fitted, classes
@@ -155,7 +151,9 @@ class PriorCorrectedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
             classes = np.asarray(self.estimator.classes_)
         unknown = np.setdiff1d(found, classes)
         if len(unknown):
-            raise ValueError(f"y holds {unknown.tolist()[0]!r}, but the estimator knows {classes.tolist()} only.")
+            raise ValueError(
+                f"y holds {unknown.tolist()[0]!r}, but the estimator was trained with the classes {classes.tolist()}."
+            )
         if len(classes) < 2:
             raise ValueError(f"y holds one class only, {classes.tolist()[0]!r}; at least 2 classes are needed.")
         return labels, classes
@@ -169,8 +167,8 @@ class PriorCorrectedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
         name = weight_parameter(self.estimator)
         if name is None:
             raise ValueError(
-                f"{type(self.estimator).__name__}.fit takes no sample_weight, nor is it known to hand one on; leave it "
-                "out, use another estimator, or enable metadata routing in scikit-learn."
+                f"{type(self.estimator).__name__}.fit has no parameter sample_weight; leave it out, use another "
+                "estimator, or enable metadata routing in scikit-learn."
             )
         return {**fit_params, name: sample_weight}
 
@@ -186,35 +184,6 @@ class PriorCorrectedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
         if len(self.classes_) == 2:
             return (log_p[:, 1] - log_p[:, 0]) + (log_ratio[1] - log_ratio[0])
         return log_p + log_ratio
-
-    def decision_function(self, X: Any) -> Array:
-        """The corrected log-odds of the second of two classes, (n,), or the logarithms of the probabilities, (n, K).
-
-        Infinite where the estimator gives a probability of 0 or 1.
-        """
-        scores = self._log_scores(X)
-        return scores if scores.ndim == 1 else np.asarray(sc.log_softmax(scores, axis=1))
-
-    def predict_proba(self, X: Any) -> Array:
-        """Corrected class probabilities of shape (n, K), one column per entry of ``classes_``."""
-        scores = self._log_scores(X)
-        if scores.ndim == 2:
-            return np.asarray(sc.softmax(scores, axis=1))
-        p, q = Logit().inverse_pair(scores)
-        return np.column_stack([q, p])
-
-    def predict_log_proba(self, X: Any) -> Array:
-        """The logarithms of the corrected probabilities, finite also where one is too small for float64."""
-        scores = self._log_scores(X)
-        if scores.ndim == 2:
-            return np.asarray(sc.log_softmax(scores, axis=1))
-        return np.column_stack([sc.log_expit(-scores), sc.log_expit(scores)])
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The class that is most probable after the correction."""
-        scores = self._log_scores(X)
-        index = (scores > 0.0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-        return np.asarray(self.classes_[index])
 
     @property
     def n_features_in_(self) -> int:

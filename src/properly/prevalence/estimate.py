@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -12,13 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from properly.inputs.optional import require
-from properly.inputs.options import check_finite, choose
+from properly.inputs.options import check_finite, checked_count, choose
 from properly.numeric.probabilities import Array
-from properly.prevalence.label_shift import METHODS, SINGULAR, Validation
+from properly.prevalence.label_shift import METHODS, SINGULAR, checked_validation
 from properly.prevalence.prior import as_columns, as_prior
 
 _WEAK = 1e3  # beyond, small errors of the confusion matrix become large ones of the estimate
-_WIDE = 0.5  # an interval that says little
+_WIDE = 0.5  # an interval that tells little
+_CONDITION = "the condition number of the confusion matrix is"
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class PriorEstimate:
     prior : array of shape (K,)
         The estimated class proportions; they add up to 1.
     interval : array of shape (K, 2), or None without bootstrap
-        Between which proportions each class lies, at the confidence level asked for.
+        The confidence interval of each proportion.
     condition : float
         The condition number of the confusion matrix, 1 for a perfect classifier, infinite for predictions that do not
         depend on the class: errors of the predictions may become that much larger in the prior.
@@ -65,9 +65,9 @@ def estimate_prior(
 ) -> PriorEstimate:
     """The class proportions of unlabelled target data, from a classifier trained at other proportions.
 
-    It takes *label shift* for granted: the classes look the same in training and target data, only their proportions
-    differ. The mean of p is not the answer: for two classes it lies between the training prior and the
-    true one.
+    It assumes *label shift*: the rows of a class have the same distribution in training and target data, only the
+    proportions of the classes differ. The mean of p does not estimate them: for two classes it lies between the
+    training prior and the true one.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def estimate_prior(
         The classifier's probabilities for the target rows, at the training prior: not corrected.
     train_prior : float, the share of the second of two classes, or array of shape (K,)
         The class proportions that p is for; after class weights or sampling see `prior_after_weighting` and
-        `prior_after_sampling`. It is also the answer if the target rows say nothing.
+        `prior_after_sampling`. It is also returned if the data do not determine the proportions.
     p_validation, y_validation : array like p, array of labels; for "bbse-hard" and "bbse-soft"
         Probabilities and labels of rows that the classifier was not trained on. They may have any proportions, but
         all K classes, sorted in the order of p's columns.
@@ -84,26 +84,27 @@ def estimate_prior(
           The most precise if p is calibrated, and biased if it is not. Needs no validation data.
         - "bbse-hard": solves C π = μ, with C_jk the share of the validation rows of class k that are predicted to be
           in class j, and μ_j that of the target rows (Lipton et al. 2018). Right for every classifier, calibrated or
-          not, but less precise, and lost if a class is never predicted.
+          not, but less precise, and not possible if a class is never predicted.
         - "bbse-soft": the same with mean probabilities instead of shares of predictions.
 
         Where the solution of the equations is no distribution, the nearest one is taken (in squared distance).
     n_bootstrap : int, default 200
         How often target rows, and validation rows within their class, are drawn again for the interval: at least
-        twice. 0 or None: no interval.
+        2 times. 0 or None: no interval.
     level : float, default 0.95
         The confidence level of the percentile interval. Where a class may be absent (the interval reaches 0), its upper
         end is at least the largest share that a likelihood ratio test does not reject, of normally distributed means
         for the "bbse" methods, and likewise at 1.
-        The interval is about sampling: not about an assumption that fails, or, for "em", about p that is not
+        The interval covers the error of sampling, not that of an assumption that fails or, for "em", of p that is not
         calibrated.
     random_state : int, RandomState or None
 
     Returns
     -------
     PriorEstimate
-        Warnings tell where the data say little. If they say nothing (condition above 1e12: p is the same for all rows,
-        a class is never predicted, two classes look the same) the prior is `train_prior` and the interval [0, 1].
+        A warning tells if the data hardly determine the proportions. If they do not at all (condition above 1e12: p is
+        the same for all rows, a class is never predicted, two classes look the same) the prior is `train_prior` and the
+        interval [0, 1].
 
     References
     ----------
@@ -129,42 +130,36 @@ def estimate_prior(
     array([0.95, 0.05])
     """
     columns = as_columns(p, "p")
-    if not len(columns):
-        raise ValueError("p has no rows; at least one is needed.")
     train = as_prior(train_prior, columns.shape[1], "train_prior")
-    n_bootstrap = 0 if n_bootstrap is None else n_bootstrap
-    if not isinstance(n_bootstrap, Integral) or isinstance(n_bootstrap, bool) or n_bootstrap < 0 or n_bootstrap == 1:
-        raise ValueError(
-            f"n_bootstrap must be a whole number of at least 2, or 0 for no interval, got {n_bootstrap!r}."
-        )
+    if n_bootstrap is not None and n_bootstrap != 0:
+        checked_count(n_bootstrap, "n_bootstrap, if not 0,", 2)
     check_finite(level, "level")
     if not 0.0 < level < 1.0:
         raise ValueError(f"level must lie strictly between 0 and 1, got {level}.")
     build = choose(method, METHODS, "method")
-    validation = Validation.checked(p_validation, y_validation, columns.shape[1])
-    sample = build(columns, train, validation)
-    classes = np.arange(columns.shape[1]) if validation is None else validation.classes
+    validation = checked_validation(p_validation, y_validation, columns.shape[1])
+    classes, by_class = (np.arange(columns.shape[1]), None) if validation is None else validation
+    sample = build(columns, train, by_class)
     condition = float(np.linalg.cond(sample.confusion))
     if not condition <= SINGULAR:  # nan as well
-        _warn_that(f"nothing: the condition number is {condition:.3g}. The prior is train_prior", method)
-        interval = np.tile([0.0, 1.0], (len(train), 1)) if n_bootstrap else None
-        return PriorEstimate(classes, train, interval, np.inf)
+        _warn(f"do not determine the class proportions: {_CONDITION} {condition:.3g}. The prior is train_prior", method)
+        return PriorEstimate(classes, train, np.tile([0.0, 1.0], (len(train), 1)) if n_bootstrap else None, np.inf)
     interval = None
     if n_bootstrap:
         interval = sample.interval(int(n_bootstrap), check_random_state(random_state), float(level))
-        widest = interval[np.argmax(interval[:, 1] - interval[:, 0])]
+        low, high = interval[np.argmax(interval[:, 1] - interval[:, 0])]
     if condition > _WEAK:
-        _warn_that(f"little: the condition number is {condition:.3g}", method)
-    elif interval is not None and widest[1] - widest[0] > _WIDE:
-        _warn_that(f"little: the widest interval is [{widest[0]:.3g}, {widest[1]:.3g}]", method)
+        _warn(f"hardly determine the class proportions: {_CONDITION} {condition:.3g}", method)
+    elif interval is not None and high - low > _WIDE:
+        _warn(f"hardly determine the class proportions: the widest interval is [{low:.3g}, {high:.3g}]", method)
     return PriorEstimate(classes, sample.prior, interval, condition)
 
 
-def _warn_that(how_much: str, method: str) -> None:
+def _warn(what: str, method: str) -> None:
     other = ', use method="bbse-soft"' if method == "bbse-hard" else ""
     warnings.warn(
-        f"the data say about the class proportions {how_much}. Get more rows{other}, merge classes that look alike, or "
-        "take a classifier that tells them apart better.",
+        f"the data {what}. Get more rows{other}, merge classes that look alike, or use a classifier that separates "
+        "them better.",
         UserWarning,
         stacklevel=3,
     )

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from properly.inputs.forecast import read_probabilities
 from properly.inputs.options import choose
 from properly.numeric.probabilities import Array, as_float, unwrap
 
-_SUM_TOLERANCE = 1e-6  # a prior that was typed in with six decimals
-_ROW_TOLERANCE = 1e-4  # probabilities in float32, for some hundred classes
+SUM_TOLERANCE = 1e-6  # a prior that was typed in with six decimals
 
 
 def adjust_prior(p: ArrayLike, train_prior: ArrayLike, true_prior: ArrayLike) -> Array:
@@ -22,14 +22,14 @@ def adjust_prior(p: ArrayLike, train_prior: ArrayLike, true_prior: ArrayLike) ->
 
         p*_k = p_k π_k/τ_k / Σ_j p_j π_j/τ_j,
 
-    which for two classes multiplies the odds by the odds of π over those of τ. It is right if the classes look the
-    same in both places, that is, if only their proportions differ: after sampling or weighting by class, or under
-    label shift.
+    which for two classes multiplies the odds by the odds of π over those of τ. It is right if the rows of a class have
+    the same distribution in both places and only the proportions differ: after sampling or weighting by class, or
+    under label shift.
 
     Parameters
     ----------
     p : array of shape (n,), the probability of the second of two classes, or (n, K), a column for each class
-        In [0, 1]; rows of (n, K) add up to 1 within 1e-4. Give both columns, (n, 2), where p is so close to 1 that
+        In [0, 1]; rows of (n, K) add up to 1 within 1e-3. Give both columns, (n, 2), where p is so close to 1 that
         1 - p matters: either keeps its own last digits.
     train_prior, true_prior : float, the share of the second of two classes, or array of shape (K,)
         Strictly between 0 and 1, but `true_prior`, which `estimate_prior` may find to be 0, also the ends; arrays add
@@ -56,10 +56,9 @@ def adjust_prior(p: ArrayLike, train_prior: ArrayLike, true_prior: ArrayLike) ->
     array([[0.46, 0.35, 0.19]])
     """
     p = as_float(p, "p")
-    columns = as_columns(p, "p")
-    n_classes = columns.shape[-1]
-    adjusted = _adjusted(columns, log_prior_ratio(train_prior, true_prior, n_classes))
-    return adjusted if p.ndim == 2 else unwrap(adjusted[:, 1].reshape(p.shape))
+    columns = as_columns(p, "p") if p.size else np.empty((0, p.shape[1] if p.ndim == 2 else 2))
+    result = adjusted(columns, log_prior_ratio(train_prior, true_prior, columns.shape[1]))
+    return unwrap(result[:, 1].reshape(p.shape)) if p.size == len(result) else result
 
 
 def prior_after_sampling(prior: ArrayLike, keep: ArrayLike) -> Array:
@@ -85,7 +84,7 @@ def prior_after_sampling(prior: ArrayLike, keep: ArrayLike) -> Array:
     >>> prior_after_sampling(0.02, [0.1, 1.0])
     np.float64(0.169)
     """
-    return _reweighted(prior, keep, "keep")
+    return _like(prior, _reweighted(as_prior(prior, None, "prior"), as_float(keep, "keep"), "keep"))
 
 
 def prior_after_weighting(
@@ -119,6 +118,13 @@ def prior_after_weighting(
     >>> prior_after_weighting([0.5, 0.3, 0.2], {"cat": 2.0}, classes=["cat", "dog", "owl"])
     array([0.667, 0.2  , 0.133])
     """
+    return _like(prior, weighted_prior(prior, class_weight, classes))
+
+
+def weighted_prior(
+    prior: ArrayLike, class_weight: str | Mapping[Any, float] | ArrayLike, classes: ArrayLike | None
+) -> Array:
+    """`prior_after_weighting` as an array with an entry for each class."""
     share = as_prior(prior, None, "prior")
     if isinstance(class_weight, str):
         weight = choose(class_weight, {"balanced": 1.0 / share}, "class_weight")
@@ -129,7 +135,21 @@ def prior_after_weighting(
         weight = by_class({**dict.fromkeys(labels.tolist(), 1.0), **class_weight}, labels, "class_weight")
     else:
         weight = as_float(class_weight, "class_weight")
-    return _reweighted(prior, weight, "class_weight")
+    return _reweighted(share, weight, "class_weight")
+
+
+def _reweighted(share: Array, factor: Array, name: str) -> Array:
+    if factor.shape != share.shape:
+        raise ValueError(f"{name} must have an entry for each of {len(share)} classes, got shape {factor.shape}.")
+    if not (np.isfinite(factor).all() and (factor > 0.0).all()):
+        raise ValueError(f"{name} must be positive and finite, got {factor.tolist()}.")
+    share = share * (factor / factor.max())
+    return np.asarray(share / share.sum())
+
+
+def _like(prior: ArrayLike, result: Array) -> Array:
+    """The share of the second class if the prior was given as a number."""
+    return result[1] if np.ndim(prior) == 0 else result
 
 
 def as_prior(prior: ArrayLike, n_classes: int | None, name: str, *, ends: bool = False) -> Array:
@@ -154,36 +174,18 @@ def as_prior(prior: ArrayLike, n_classes: int | None, name: str, *, ends: bool =
         raise ValueError(f"{name} must be a number, or an array of shape (K,) with K > 1, got shape {prior.shape}.")
     if n_classes not in (None, len(prior)):
         raise ValueError(f"{name} has {len(prior)} entries, but there are {n_classes} classes.")
-    if abs(prior.sum() - 1.0) > _SUM_TOLERANCE:
+    if abs(prior.sum() - 1.0) > SUM_TOLERANCE:
         raise ValueError(
-            f"{name} must add up to 1 within {_SUM_TOLERANCE:g}, but its sum is {prior.sum():.9g}; divide it by that."
+            f"{name} must add up to 1 within {SUM_TOLERANCE:g}, but its sum is {prior.sum():.9g}; divide it by that."
         )
     return np.asarray(prior / prior.sum())
 
 
 def as_columns(p: ArrayLike, name: str) -> Array:
-    """Checked probabilities of shape (n, K); probabilities of a second class become (n, 2)."""
-    p = as_float(p, name)
-    bad = ~((p >= 0.0) & (p <= 1.0))
-    if bad.any():
-        raise ValueError(
-            f"{name} must lie in [0, 1], got {p[bad].flat[0]}; calibrate scores that are no probabilities."
-        )
-    if p.ndim < 2:
-        return np.column_stack([1.0 - p.ravel(), p.ravel()])
-    if p.ndim > 2 or p.shape[1] < 2:
-        raise ValueError(
-            f"{name} must have shape (n,), the probability of the second of two classes, or (n, K) with a column for "
-            f"each class, got {p.shape}."
-        )
-    total = p.sum(axis=1)
-    off = np.abs(total - 1.0)
-    if off.max(initial=0.0) > _ROW_TOLERANCE:
-        raise ValueError(
-            f"every row of {name} must add up to 1 within {_ROW_TOLERANCE:g}, but the sum of row {off.argmax()} is "
-            f"{total[off.argmax()]:.6g}; divide the rows by their sums."
-        )
-    return p
+    """Checked probabilities of shape (n, K); those of a second class, or a single one, become (n, 2)."""
+    values = as_float(p, name)
+    second, first = read_probabilities(values if values.ndim else values[None], name)
+    return second if second.ndim == 2 else np.column_stack([1.0 - second if first is None else first, second])
 
 
 def by_class(values: Mapping[Any, Any], classes: ArrayLike, name: str) -> Array:
@@ -191,7 +193,7 @@ def by_class(values: Mapping[Any, Any], classes: ArrayLike, name: str) -> Array:
     labels: Sequence[Any] = np.asarray(classes).tolist()
     unknown = [key for key in values if key not in labels]
     if unknown:
-        raise ValueError(f"{name} names {unknown[0]!r}, which is no class; the classes are {labels}.")
+        raise ValueError(f"{name} names {unknown[0]!r}, which is not one of the classes {labels}.")
     missing = [label for label in labels if label not in values]
     if missing:
         raise ValueError(f"{name} has no entry for class {missing[0]!r}; name every class.")
@@ -205,21 +207,10 @@ def log_prior_ratio(train_prior: ArrayLike, true_prior: ArrayLike, n_classes: in
         return np.log(as_prior(true_prior, n_classes, "true_prior", ends=True)) - np.log(train)
 
 
-def _adjusted(p: Array, log_ratio: Array) -> Array:
+def adjusted(p: Array, log_ratio: Array) -> Array:
     # Ratios are taken relative to the largest one of a class that is possible, so that sums stay above 0.
     largest = np.where(p > 0.0, log_ratio, -np.inf).max(axis=1, keepdims=True, initial=-np.inf)
     with np.errstate(invalid="ignore"):
         relative = np.where(largest > -np.inf, np.minimum(log_ratio - largest, 0.0), 0.0)
     scaled = p * np.exp(relative)
     return np.asarray(scaled / scaled.sum(axis=1, keepdims=True))
-
-
-def _reweighted(prior: ArrayLike, weight: ArrayLike, name: str) -> Array:
-    share, factor = as_prior(prior, None, "prior"), as_float(weight, name)
-    if factor.shape != share.shape:
-        raise ValueError(f"{name} must have an entry for each of {len(share)} classes, got shape {factor.shape}.")
-    if not (np.isfinite(factor).all() and (factor > 0.0).all()):
-        raise ValueError(f"{name} must be positive and finite, got {factor.tolist()}.")
-    share *= factor / factor.max()
-    share /= share.sum()
-    return share[1] if np.ndim(prior) == 0 else share
