@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from properly.boosting.prediction import FEATURES_AS, LARGEST_INT, BoostedPredictor, readable
 from properly.boosting.rows import Rows, check_interval, check_stopping, unpack_eval_set
 from properly.boosting.training import Trainer
-from properly.inputs.categories import seen_categories, training_table
+from properly.inputs.features import seen_categories, training_table
 from properly.inputs.options import checked_count, choose
 from properly.links import Link, Logit, get_link
 from properly.losses import Composite, Loss, get_loss

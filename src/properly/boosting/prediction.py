@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from properly.inputs.categories import Categories, known_table
+from properly.inputs.features import Categories, known_table
 from properly.inputs.optional import require
 from properly.inputs.options import checked_count
 from properly.links import Link

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_array
 from properly.engines.base import Engine
 from properly.engines.memory import MemoryEngine
 from properly.engines.stream import Stream, StreamEngine
-from properly.inputs.frames import check_names, checked_features
+from properly.inputs.features import check_names, checked_features
 from properly.inputs.labels import _checked_labels, encode
 from properly.inputs.weights import checked_offset, checked_weight
 

@@ -13,7 +13,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from properly.engines.stream import Stream
-from properly.inputs.frames import check_names, checked_features
+from properly.inputs.features import check_names, checked_features
 from properly.inputs.weights import checked_offset
 from properly.links import Link
 from properly.numeric.probabilities import Array

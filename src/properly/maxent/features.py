@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from properly.inputs.columns import Columns, read_columns
+from properly.inputs.features import Columns, read_columns
 from properly.inputs.options import checked_count
 from properly.inputs.weights import checked_weight
 from properly.maxent.derived_features import DerivedDesign, Pieces, Recipe, product_pairs

@@ -14,7 +14,7 @@ from sklearn.utils import Bunch, Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from properly.inputs.categories import known_table, seen_categories, training_table
+from properly.inputs.features import known_table, seen_categories, training_table
 from properly.inputs.options import check_finite, checked_count
 from properly.inputs.weights import checked_weight
 from properly.linear.fitting import checked_class_weights
