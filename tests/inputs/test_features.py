@@ -119,9 +119,7 @@ def test_text_and_times_must_be_declared(model):
     with pytest.raises(ValueError, match=f"column 0 {TEXT}"):
         model().fit(X.to_numpy(), y)
     for table, name in ((pl.from_pandas(X), "'town'"), (X.to_numpy().astype(str), "0"), (X.to_numpy().tolist(), "0")):
-        with pytest.raises(
-            ValueError, match=rf"column {name} (holds text|does not hold numbers).*categorical_feat"
-        ):
+        with pytest.raises(ValueError, match=rf"column {name} (holds text|does not hold numbers).*categorical_feat"):
             model().fit(table, y)
     days = pd.date_range("2020-01-01", periods=50)
     for table in (pd.DataFrame({"day": days}), pl.DataFrame({"day": days.to_numpy()}), days.to_numpy()[:, None]):

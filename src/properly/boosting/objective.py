@@ -1,31 +1,26 @@
-"""What a booster is told about a composite loss: gradient and curvature of the training rows, and mean losses."""
+"""A composite loss as LightGBM needs it: gradient and curvature of the training rows, and mean losses."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from properly.boosting.rows import small_numbers
 from properly.links import Link
 from properly.losses import Composite, LogLoss
 from properly.numeric.probabilities import Array
 
-_LONGEST = 100.0  # log-odds that a row may ask for in one step, before the learning rate
-_FLATTEST = 1e-12  # times the curvature of log loss: a loss still flatter has nothing to say
+_LONGEST = 100.0  # the longest step of a row in log-odds, before the learning rate
+_FLATTEST = 1e-12  # times the curvature of log loss: a flatter loss counts as if it were as flat as this
 _LARGEST = 1e30  # what LightGBM may be given, which calculates in float32
 
 
 class Labels(NamedTuple):
-    """Which rows are positive, and their weights, all of them above 0."""
+    """Which rows are positive, and their weights: above 0, and scaled so that no sum overflows."""
 
     positive: NDArray[Any]  # bool
     weight: Array
-
-    @classmethod
-    def of(cls, positive: NDArray[Any], weight: Array) -> Self:
-        return cls(positive, small_numbers(weight))
 
     @property
     def rates(self) -> tuple[float, float]:
@@ -44,8 +39,9 @@ class Labels(NamedTuple):
     def cautious_losses(self, composite: Composite, v: Array) -> Array:
         """The expected losses if each of the n labels is wrong with probability 1/(n + 2).
 
-        That n rows never contradicted a sure forecast does not mean that the next one will not: by Laplace's rule of
-        succession it does with about this probability. It hardly matters unless the loss grows faster than log loss.
+        That none of n labels contradicts a forecast close to 0 or 1 does not mean that the next one will not: by
+        Laplace's rule of succession it does with about this probability. It hardly matters unless the loss grows faster
+        than log loss.
         """
         doubt = 1.0 / (len(self.positive) + 2.0)
         with np.errstate(all="ignore"):
@@ -55,7 +51,7 @@ class Labels(NamedTuple):
     def clearly_smaller(self, losses: Array, before: Array) -> bool:
         """Whether the mean is smaller than before by more than two standard errors of the difference.
 
-        Two, because the best of many numbers of trees looks better than it is.
+        Two, because the number of trees was chosen as the best of many on the same rows.
         An infinite loss is never smaller, a finite one always smaller than an infinite one.
         """
         if not np.isfinite(losses).all():
@@ -70,15 +66,15 @@ class Labels(NamedTuple):
 class Objective:
     """Gradient and curvature of a composite for LightGBM, in the unit of log loss.
 
-    A loss fixes gradient and curvature but for a factor, which a ridge penalty must know: here the expected curvature,
-    summed over the scores where the objective is first asked, is that of log loss. The curvature of a row is then
-    the largest of
+    A loss may be multiplied by any factor, but a ridge penalty depends on it: the factor is chosen so that the expected
+    curvature, summed over the rows when the objective is first called, is that of log loss. The curvature of a row is
+    then the largest of
 
     - the expected one, ω p'²;
     - the observed one, which makes the step Newton's where the composite is convex;
-    - that of log loss through the same link, so that rows the loss hardly cares for do not leap for a little of it;
-    - |gradient| / 100, so that no row, and so no leaf, asks for a step of more than 100 (in log-odds at the base
-      rate; Friedman, Hastie & Tibshirani (2000) bound the working response of LogitBoost for the same reason).
+    - that of log loss through the same link, so that rows where the loss is nearly flat do not make long steps;
+    - |gradient| / 100, so that no row, and so no leaf, makes a step of more than 100 (in log-odds at the base rate;
+      Friedman, Hastie & Tibshirani (2000) bound the working response of LogitBoost for the same reason).
 
     With log loss and the logit the first three are one: p (1-p), LightGBM's own. Weights are divided by their mean, so
     that none is too small or too large for float32.

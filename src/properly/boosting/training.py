@@ -1,4 +1,4 @@
-"""One boosted score: trees added by LightGBM for as long as held-out rows gain from them."""
+"""One boosted score: trees added by LightGBM for as long as the loss of held-out rows falls."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from properly.boosting.objective import Labels, Objective
-from properly.boosting.rows import Best, Rows
+from properly.boosting.rows import BestRound, Rows, scaled_weights
 from properly.inputs.optional import require
 from properly.losses import Composite, LogLoss
 from properly.numeric.probabilities import Array
@@ -31,22 +31,25 @@ class Boosted(NamedTuple):
 
 
 class Trainer:
-    """Rows to boost and rows to judge by, binned once; several scores can be fitted to them in turn."""
+    """Training rows and held-out rows, binned once; several scores can be fitted to them in turn."""
 
     def __init__(self, rows: Rows, held_out: Rows | None, categorical: list[int], params: dict[str, Any]) -> None:
-        self.lightgbm, self.rows, self.held_out = require("lightgbm", "boosting"), rows, held_out
+        self.lightgbm = require("lightgbm", "boosting")
         # The penalty is worth so many rows of weight 1; the objective makes the mean weight 1.
         with np.errstate(over="ignore"):
             penalty = min(float(params["lambda_l2"] / rows.weight.mean()), _LARGEST)
         self.params = {**params, "lambda_l2": penalty}
-        self.train = self._dataset(rows, categorical_feature=categorical)
-        self.judge = None if held_out is None else self._dataset(held_out, reference=self.train)
-        self.train.construct()
-        self.splittable = any(self.train.feature_num_bin(feature) > 1 for feature in range(rows.X.shape[1]))
+        train = self._dataset(rows, categorical_feature=categorical)
+        self.parts = [(rows, train)]
+        if held_out is not None:
+            self.parts.append((held_out, self._dataset(held_out, reference=train)))
+        train.construct()
+        self.n_features = rows.X.shape[1]
+        self.splittable = any(train.feature_num_bin(feature) > 1 for feature in range(self.n_features))
 
     def _dataset(self, rows: Rows, **options: Any) -> Any:
-        nothing = np.zeros(len(rows.codes))  # objective and losses know the labels, LightGBM need not
-        return self.lightgbm.Dataset(rows.X, nothing, params=self.params, **options)
+        labels = np.zeros(len(rows.codes))  # objective and losses have the labels, LightGBM needs none
+        return self.lightgbm.Dataset(rows.X, labels, params=self.params, **options)
 
     def boost(
         self, composite: Composite, positive: int, n_estimators: int, patience: int | None, log_first: bool
@@ -76,31 +79,28 @@ def _reaches_all_probabilities(composite: Composite) -> bool:
 
 
 class _Run:
-    """A booster at work."""
+    """One score while it is boosted."""
 
     def __init__(self, trainer: Trainer, composite: Composite, positive: int) -> None:
-        self.composite, self.kept = composite, 0
-        parts = [(trainer.rows, trainer.train)]
-        if trainer.held_out is not None:
-            parts.append((trainer.held_out, trainer.judge))
-        self.labels = [Labels.of(rows.codes == positive, rows.weight) for rows, _ in parts]
+        self.trainer, self.composite, self.kept = trainer, composite, 0
+        self.labels = [Labels(rows.codes == positive, scaled_weights(rows.weight)) for rows, _ in trainer.parts]
         self.start = float(composite.link.link(*self.labels[0].rates))
-        for rows, dataset in parts:
+        for rows, dataset in trainer.parts:
             dataset.set_init_score(np.full(len(rows.codes), self.start))
-        self.booster = trainer.lightgbm.Booster(trainer.params, trainer.train)
-        for _, dataset in parts[1:]:
+        (_, train), *held_out = trainer.parts
+        self.booster = trainer.lightgbm.Booster(trainer.params, train)
+        for _, dataset in held_out:
             self.booster.add_valid(dataset, "held out")
-        self.n_features, self.splittable = trainer.rows.X.shape[1], trainer.splittable
-        self.histories: list[list[float]] = [[] for _ in parts]
-        self._note()
+        self.histories: list[list[float]] = [[] for _ in trainer.parts]
+        self._record()
 
-    def _note(self) -> None:
-        """Append the losses of the moment."""
+    def _record(self) -> None:
+        """Append the present mean losses."""
         for history, labels, v in zip(self.histories, self.labels, self._scores(), strict=True):
             history.append(labels.mean(labels.losses(self.composite, v)))
 
     def _scores(self) -> list[Array]:
-        """The scores of the rows that train and of those that judge, which LightGBM shows to metrics only."""
+        """The scores of the training rows and of the held-out ones, which LightGBM shows to metrics only."""
         scores: list[Array] = []
 
         def look(v: Array, _: Any) -> tuple[str, float, bool]:
@@ -116,29 +116,29 @@ class _Run:
         objective = Objective(composite, self.labels[0])
         for history in self.histories:
             del history[self.kept + 1 :]
-        for _ in range(n_estimators if self.splittable else 0):
+        for _ in range(n_estimators if self.trainer.splittable else 0):
             if self.booster.update(fobj=objective):
                 return  # no leaf can be split any more
             self.kept += 1
-            self._note()
+            self._record()
             yield self.kept
 
     def grow_while_better(
         self, composite: Composite, n_estimators: int, patience: int, row_losses: RowLosses = Labels.losses
     ) -> bool:
-        """The same, but back to where held-out rows have the smallest mean of `row_losses`; whether it fell clearly."""
-        judges = self.labels[1]
-        first = smallest = row_losses(judges, composite, self._scores()[1])
-        best = Best(judges.mean(first), patience, self.kept)
+        """The same, then back to the smallest mean of `row_losses` over held-out rows; whether that fell clearly."""
+        held_out = self.labels[1]
+        first = smallest = row_losses(held_out, composite, self._scores()[1])
+        best = BestRound(held_out.mean(first), patience, self.kept)
         for trees in self.grow(composite, n_estimators):
-            losses = row_losses(judges, composite, self._scores()[1])
-            exhausted = best.exhausted(judges.mean(losses), trees)
+            losses = row_losses(held_out, composite, self._scores()[1])
+            exhausted = best.exhausted(held_out.mean(losses), trees)
             if best.rounds == trees:
                 smallest = losses
             if exhausted:
                 break
         self.go_back(best.rounds)
-        return judges.clearly_smaller(smallest, first)
+        return held_out.clearly_smaller(smallest, first)
 
     def better_than_base_rate(self) -> bool:
         """Whether the held-out loss is no larger than without any tree."""
@@ -159,5 +159,7 @@ class _Run:
             min(log_iterations, self.kept),
             train,
             held_out[0] if held_out else np.empty(0),
-            self.booster.feature_importance("gain", iteration=self.kept) if self.kept else np.zeros(self.n_features),
+            self.booster.feature_importance("gain", iteration=self.kept)
+            if self.kept
+            else np.zeros(self.trainer.n_features),
         )
