@@ -64,7 +64,7 @@ class Trainer:
             log_iterations = run.kept
             if not run.grow_while_better(composite, n_estimators, patience, Labels.cautious_losses):
                 run.go_back(log_iterations)
-            if not run.better_than_base_rate():
+            if not run.histories[1][run.kept] <= run.histories[1][0]:  # larger on held-out rows than at the base rate
                 run.go_back(0)
                 log_iterations = 0
                 run.grow_while_better(composite, n_estimators, patience)
@@ -139,11 +139,6 @@ class _Run:
                 break
         self.go_back(best.rounds)
         return held_out.clearly_smaller(smallest, first)
-
-    def better_than_base_rate(self) -> bool:
-        """Whether the held-out loss is no larger than without any tree."""
-        history = self.histories[1]
-        return history[self.kept] <= history[0]
 
     def go_back(self, trees: int) -> None:
         for _ in range(self.kept - trees):

@@ -25,6 +25,7 @@ from properly.calibration.classifier_scores import (
     Indices,
     Limits,
     ScoringTask,
+    by_decision,
     require_class_scores,
     scores_of,
 )
@@ -269,9 +270,9 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         weight = None if task.weight is None else task.weight[rows]
         if times.max() > 1:
             weight = (1.0 if weight is None else weight) / times
-        by_decision = hasattr(estimator, "decision_function")
-        limits = Limits() if by_decision else Limits.learn(scores)
-        reader = ScoreReader if by_decision or scores.ndim == 1 else LogProbabilityReader
+        decides = by_decision(estimator)
+        limits = Limits() if decides else Limits.learn(scores)
+        reader = ScoreReader if decides or scores.ndim == 1 else LogProbabilityReader
         calibrator = calibrator_of(self.method)._fit_read(reader, limits(scores), y, weight)
         return CalibratedPair(estimator, limits, calibrator)
 

@@ -34,12 +34,18 @@ def require_class_scores(estimator: Any, n_classes: int) -> None:
         raise _no_scores(inner)
 
 
+def by_decision(estimator: Any) -> bool:
+    """Whether a calibrator starts from the decision function; not if that comes from probabilities of 0 and 1, too."""
+    from_probabilities = getattr(innermost(estimator), "_decisions_from_probabilities", False)
+    return hasattr(estimator, "decision_function") and not from_probabilities
+
+
 def scores_of(estimator: Any, X: Any) -> Array:
     """What a classifier says of rows: its decision function, or log-odds (n,) or log-probabilities (n, K).
 
     Infinite where a probability is 0 or 1.
     """
-    if hasattr(estimator, "decision_function"):
+    if by_decision(estimator):
         scores = as_float(estimator.decision_function(X), "decision_function")
         if scores.ndim == 2 and scores.shape[1] > 1:
             _refuse_pairs(innermost(estimator))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,18 +14,20 @@ from sklearn.utils import Bunch, Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from properly.classifier import chosen, decisions
 from properly.inputs.features import known_table, seen_categories, training_table
-from properly.inputs.options import check_finite, checked_count
+from properly.inputs.options import check_interval, checked_count
 from properly.inputs.weights import checked_weight
 from properly.linear.fitting import checked_class_weights
 from properly.losses import Loss, get_loss
 from properly.numeric.probabilities import Array
-from properly.tree.binning import Bins, bin_categories, bin_numbers, exact_weights
-from properly.tree.display import TreeWords, draw
+from properly.tree.binning import bin_categories, bin_numbers, exact_weights
+from properly.tree.display import LabelledTree, draw
 from properly.tree.growth import grow, prune, pruning_path
 from properly.tree.splits import Impurity
 from properly.tree.structure import Integers, Tree
 
+_FARTHEST = 1e100  # of the log-odds: others can still calculate with their squares
 _FEATURES_AS = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
 
 
@@ -105,6 +107,8 @@ class ProperTreeClassifier(ClassifierMixin, BaseEstimator):
     └─ x2 > 0.144946: P(1) = 0.565, weight 1709
     """
 
+    _decisions_from_probabilities: ClassVar[bool] = True  # so a calibrator reads those, which may be 0 or 1
+
     def __init__(
         self,
         loss: str | Loss = "log",
@@ -137,6 +141,7 @@ class ProperTreeClassifier(ClassifierMixin, BaseEstimator):
         self._check_options()
         self.tree_ = prune(self._grown(X, y, sample_weight), float(self.ccp_alpha))
         self.probabilities_ = self.tree_.shrunken(float(self.shrinkage))
+        self._log_probabilities = self.tree_.log_shrunken(float(self.shrinkage))
         return self
 
     def cost_complexity_pruning_path(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Bunch:
@@ -154,14 +159,20 @@ class ProperTreeClassifier(ClassifierMixin, BaseEstimator):
         return np.asarray(self.probabilities_[leaf])
 
     def predict_log_proba(self, X: Any) -> Array:
-        """The logarithms of `predict_proba`."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+        """The logarithms of `predict_proba`, also where those underflow; -inf where a probability is 0."""
+        leaf = self.apply(X)
+        return np.asarray(self._log_probabilities[leaf])
+
+    def decision_function(self, X: Any) -> Array:
+        """The log-odds of the second of two classes, of shape (n,); log-probabilities of shape (n, K) for more.
+
+        Where a probability is exactly 0 or 1 they are ±1e100, not infinite.
+        """
+        return np.clip(decisions(self.predict_log_proba(X)), -_FARTHEST, _FARTHEST)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class."""
-        most_probable = self.predict_proba(X).argmax(axis=1)
-        return np.asarray(self.classes_[most_probable])
+        return chosen(self.predict_proba(X), self.classes_)
 
     def apply(self, X: Any) -> Integers:
         """The leaf that each row falls into, as an index into the arrays of ``tree_``."""
@@ -186,28 +197,24 @@ class ProperTreeClassifier(ClassifierMixin, BaseEstimator):
         return gain / (gain.sum() or 1.0)
 
     def export_text(self, feature_names: Sequence[str] | None = None) -> str:
-        """The tree in words: every node with its condition, its probability and its training weight."""
-        return self._words(feature_names).text()
+        """The tree as text: every node with its condition, its probability and its training weight."""
+        return self._labelled(feature_names).text()
 
     def plot(self, ax: Any = None, feature_names: Sequence[str] | None = None, *, max_depth: int | None = None) -> Any:
         """Draw the tree, or its upper `max_depth` levels of splits; needs matplotlib. Returns the axes."""
-        words = self._words(feature_names)
+        labelled = self._labelled(feature_names)
         if max_depth is not None:
-            checked_count(max_depth, "max_depth", 0)
-            kept = words.tree.depth <= max_depth
-            tree = words.tree.cut(words.tree.depth == max_depth)
-            words = replace(words, tree=tree, probabilities=words.probabilities[kept])
-        return draw(words, ax)
+            depth = self.tree_.depth
+            tree = self.tree_.cut(depth == checked_count(max_depth, "max_depth", 0))
+            labelled = replace(labelled, tree=tree, probabilities=self.probabilities_[depth <= max_depth])
+        return draw(labelled, ax)
 
     def _check_options(self) -> None:
         if self.max_depth is not None:
             checked_count(self.max_depth, "max_depth", 0)
         checked_count(self.n_bins, "n_bins", 2)
         for name in ("min_samples_leaf", "ccp_alpha", "shrinkage"):
-            value = getattr(self, name)
-            check_finite(value, name)
-            if value < 0.0:
-                raise ValueError(f"{name} must not be negative, got {value}.")
+            check_interval(getattr(self, name), name, 0.0, with_low=True)
 
     def _grown(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> Tree:
         """The tree before pruning; records classes and features."""
@@ -224,8 +231,14 @@ class ProperTreeClassifier(ClassifierMixin, BaseEstimator):
         self.classes_ = classes
         values, self.categories_ = seen_categories(values, categories)
         self._has_missing = np.asarray(np.isnan(values).any(axis=0))
+        bins = [
+            bin_categories(column, len(self.categories_[position]))
+            if position in self.categories_
+            else bin_numbers(column, weight, int(self.n_bins))
+            for position, column in enumerate(values.T)
+        ]
         return grow(
-            [self._bins(column, position, weight) for position, column in enumerate(values.T)],
+            bins,
             label,
             weight,
             impurity,
@@ -233,11 +246,6 @@ class ProperTreeClassifier(ClassifierMixin, BaseEstimator):
             max_depth=np.inf if self.max_depth is None else int(self.max_depth),
             smallest=float(self.min_samples_leaf),
         )
-
-    def _bins(self, column: Array, position: int, weight: Array | None) -> Bins:
-        if position in self.categories_:
-            return bin_categories(column, len(self.categories_[position]))
-        return bin_numbers(column, weight, int(self.n_bins))
 
     def _exact(self, weight: Array, label: Integers, classes: NDArray[Any], class_weight: Array) -> Array:
         """The weights, exact to add, after a look at what that leaves."""
@@ -259,14 +267,14 @@ class ProperTreeClassifier(ClassifierMixin, BaseEstimator):
             )
         return weight
 
-    def _words(self, feature_names: Sequence[str] | None) -> TreeWords:
+    def _labelled(self, feature_names: Sequence[str] | None) -> LabelledTree:
         check_is_fitted(self)
         if feature_names is None:
             feature_names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)])
         if len(feature_names) != self.n_features_in_:
             raise ValueError(f"feature_names must have {self.n_features_in_} entries, got {len(feature_names)}.")
         names = [str(name) for name in feature_names]
-        return TreeWords(self.tree_, self.probabilities_, names, self.classes_, self.categories_, self._has_missing)
+        return LabelledTree(self.tree_, self.probabilities_, names, self.classes_, self.categories_, self._has_missing)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

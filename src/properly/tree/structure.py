@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +52,20 @@ class Tree:
         for depth in range(int(self.depth.max())):
             yield np.flatnonzero((self.depth == depth) & ~self.is_leaf)
 
+    @property
+    def parent(self) -> Integers:
+        """The parent of every node, -1 of the root."""
+        parent, inner = np.full(len(self.left), -1), np.flatnonzero(~self.is_leaf)
+        parent[self.left[inner]] = parent[self.right[inner]] = inner
+        return parent
+
+    def subtree_sums(self, values: NDArray[Any]) -> NDArray[Any]:
+        """The sum of `values`, one per node, over each node and all nodes below it."""
+        sums = values.copy()
+        for inner in reversed(list(self.inner_by_depth())):
+            sums[inner] += sums[self.left[inner]] + sums[self.right[inner]]
+        return sums
+
     def leaf_of(self, X: Array) -> Integers:
         """The leaf that each row of X falls into."""
         node = np.zeros(len(X), dtype=np.intp)
@@ -58,9 +73,10 @@ class Tree:
         while len(rows):
             at = node[rows]
             value = X[rows, self.feature[at]]
-            left = goes_left(
-                value, np.isnan(value), self.threshold[at], self.missing_left[at], self.set_index[at], self.sets
-            )
+            left, missing = value <= self.threshold[at], np.isnan(value)
+            by_set = np.flatnonzero((self.set_index[at] >= 0) & ~missing)
+            left[by_set] = self.sets[self.set_index[at[by_set]], value[by_set].astype(np.intp)]
+            left[missing] = self.missing_left[at[missing]]
             node[rows] = np.where(left, self.left[at], self.right[at])
             rows = rows[~self.is_leaf[node[rows]]]
         return node
@@ -74,9 +90,23 @@ class Tree:
                 p[child] = (weight + shrinkage * p[inner]) / (weight.sum(axis=1, keepdims=True) + shrinkage)
         return p
 
-    def _of_nodes(self, nodes: Integers) -> Tree:
-        """The entries of these nodes; their children are still named as before."""
+    def log_shrunken(self, shrinkage: float) -> Array:
+        """The logarithms of `shrunken`, finite also where a probability underflows; -inf where it is 0."""
+        p = self.shrunken(shrinkage)
+        with np.errstate(divide="ignore"):
+            usual, log_weight, log_shrinkage = np.log(p), np.log(self.class_weight), np.log(shrinkage)
+            log_p = log_weight - np.log(self.class_weight.sum(axis=1, keepdims=True))
+        for inner in self.inner_by_depth():
+            for child in (self.left[inner], self.right[inner]):
+                total = np.log(self.class_weight[child].sum(axis=1, keepdims=True) + shrinkage)
+                log_p[child] = np.logaddexp(log_weight[child], log_shrinkage + log_p[inner]) - total
+        return np.where(p > np.finfo(np.float64).tiny, usual, log_p)
+
+    def _of_nodes(self, nodes: Integers, position: Integers) -> Tree:
+        """The tree of these nodes, in this order; `position` has the new number of every node."""
         entries = {field.name: getattr(self, field.name)[nodes] for field in fields(self) if field.name != "sets"}
+        for side in ("left", "right"):
+            entries[side] = np.where(entries["feature"] < 0, -1, position[entries[side]])
         return Tree(**entries, sets=self.sets)
 
     def cut(self, collapsed: Booleans) -> Tree:
@@ -86,13 +116,12 @@ class Tree:
             removed[self.left[inner]] = removed[self.right[inner]] = removed[inner] | collapsed[inner]
         kept = np.flatnonzero(~removed)
         leaf = (self.is_leaf | collapsed)[kept]
-        position = np.cumsum(~removed) - 1
-        tree = self._of_nodes(kept)
+        tree = self._of_nodes(kept, np.cumsum(~removed) - 1)
         used = np.unique(tree.set_index[~leaf & (tree.set_index >= 0)])
         return replace(
             tree,
-            left=np.where(leaf, -1, position[tree.left]),
-            right=np.where(leaf, -1, position[tree.right]),
+            left=np.where(leaf, -1, tree.left),
+            right=np.where(leaf, -1, tree.right),
             feature=np.where(leaf, -1, tree.feature),
             threshold=np.where(leaf, np.nan, tree.threshold),
             missing_left=tree.missing_left & ~leaf,
@@ -101,35 +130,10 @@ class Tree:
         )
 
 
-def goes_left(
-    value: NDArray[np.generic],
-    missing: Booleans,
-    threshold: NDArray[np.generic],
-    missing_left: Booleans,
-    set_index: Integers,
-    sets: Booleans,
-) -> Booleans:
-    """Which rows go left at their node; the last four are those of each row's node."""
-    left = np.asarray(value <= threshold)  # type: ignore[operator]
-    by_set = np.flatnonzero((set_index >= 0) & ~missing)
-    left[by_set] = sets[set_index[by_set], value[by_set].astype(np.intp)]
-    return np.where(missing, missing_left, left)
-
-
-def depth_first(level_order: Tree) -> Tree:
+def depth_first(tree: Tree) -> Tree:
     """The same tree with its nodes in depth-first order."""
-    tree = level_order
-    size = np.ones(len(tree.left), dtype=np.intp)
-    levels = list(tree.inner_by_depth())
-    for inner in reversed(levels):
-        size[inner] += size[tree.left[inner]] + size[tree.right[inner]]
-    position = np.zeros(len(tree.left), dtype=np.intp)
-    for inner in levels:
+    size, position = tree.subtree_sums(np.ones(len(tree.left), dtype=np.intp)), np.zeros(len(tree.left), dtype=np.intp)
+    for inner in tree.inner_by_depth():
         position[tree.left[inner]] = position[inner] + 1
         position[tree.right[inner]] = position[inner] + 1 + size[tree.left[inner]]
-    tree = tree._of_nodes(np.argsort(position))
-    return replace(
-        tree,
-        left=np.where(tree.is_leaf, -1, position[tree.left]),
-        right=np.where(tree.is_leaf, -1, position[tree.right]),
-    )
+    return tree._of_nodes(np.argsort(position), position)
