@@ -113,7 +113,7 @@ class ProperBoostingClassifier(ClassifierMixin, BaseEstimator):
     Three and more classes: one score for each class against the rest, and the probabilities are divided by their sum.
 
     Steps use the largest of expected curvature, observed curvature, that of log loss, and |gradient|/100; see
-    `properly.boosting.objective` for the reasons.
+    `properly.boosting.training.Objective` for the reasons.
 
     References
     ----------
@@ -238,10 +238,7 @@ class ProperBoostingClassifier(ClassifierMixin, BaseEstimator):
         """The number for LightGBM, where 0 means all."""
         if self.n_jobs is None or self.n_jobs == -1:
             return 0
-        try:
-            return checked_count(self.n_jobs, "n_jobs", 1, _LARGEST_INT)
-        except ValueError as error:
-            raise ValueError(f"{error} None and -1 mean all threads.") from None
+        return checked_count(self.n_jobs, "n_jobs, if not None or -1 for all threads,", 1, _LARGEST_INT)
 
     def __getstate__(self) -> dict[str, Any]:
         # The texts of the trees are all that is worth keeping, and all that can be saved without running code.

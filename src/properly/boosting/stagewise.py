@@ -195,9 +195,7 @@ class AdaBoost(LogScoreClassifier):
         On rows that were not used in training the two losses turn upwards sooner or later, often while the error still
         falls.
         """
-        check_is_fitted(self)
-        X, labels = validate_data(self, X, y, reset=False, **self._features_as())
-        rows = Rows.held_out(X, labels, sample_weight, self.classes_, "y")
+        rows = Rows.held_out(self._read(X), y, sample_weight, self.classes_, "y")
         positive, weight = rows.codes == 1, scaled_weights(rows.weight)
         scores = [
             (

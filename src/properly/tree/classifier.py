@@ -35,9 +35,9 @@ class ProperTreeClassifier(ClassifierMixin, BaseEstimator):
     """Class probabilities from a tree that splits, and is pruned, by the entropy of any proper loss.
 
     The impurity of a node is the loss of its best constant forecast, weight · H(share of each class), H the entropy of
-    the loss. Each split takes off as much of it as one split can. Squared loss gives the Gini tree of CART,
-    log loss that of C4.5; `BetaLoss.tailored(c, concentration)` and `CostWeightedLoss(c)` give trees for decisions at
-    the threshold c, which spend their leaves where the probability crosses it.
+    the loss. Each split is the one that lowers it most. Squared loss gives the Gini tree of CART, log loss that of
+    C4.5; `BetaLoss.tailored(c, concentration)` and `CostWeightedLoss(c)` give trees for decisions at the threshold c,
+    whose splits are mostly where the probability crosses it.
 
     Parameters
     ----------
@@ -49,15 +49,15 @@ class ProperTreeClassifier(ClassifierMixin, BaseEstimator):
     min_samples_leaf : float, default 20
         The least weight in a leaf: the number of rows if there are no weights.
     ccp_alpha : float, default 0.0
-        The price of a leaf in cost-complexity pruning. Kept is the smallest subtree that minimises the mean training
-        loss + ccp_alpha · leaves. At 0 only splits that gained nothing in the end are undone.
+        The price of a leaf in cost-complexity pruning, which keeps the smallest subtree that minimises the mean
+        training loss + ccp_alpha · leaves. At 0 only subtrees that do not lower the loss at all are removed.
     shrinkage : float, default 1.0
         The weight, in rows, of the parent's probability in the child's: p = (w_k + shrinkage · p_parent) /
-        (w + shrinkage) from the root down, w_k the weight of the class and w of the node. With 0 leaves
-        give the shares of their classes, and a leaf of one class says 0 or 1.
+        (w + shrinkage) from the root down, w_k the weight of the class and w of the node. With 0 the
+        probabilities are the shares of the classes in a leaf: 0 and 1 if it has one class only.
     n_bins : int, default 255
-        A feature with more distinct values is cut into this many bins of about equal weight, and split between them
-        only. With fewer the split is exact.
+        A feature with more distinct values is cut into this many bins of about equal weight, and split between bins
+        only. One with fewer can be split between any two values.
     categorical_features : sequence of int, str or bool, or None, default None
         Which columns hold categories, besides those of a data frame's own type for them: positions, names or a
         mask. The categories may be numbers or strings. A node sends any set of them left, not only one.
@@ -77,15 +77,17 @@ class ProperTreeClassifier(ClassifierMixin, BaseEstimator):
     Weight 2 means the row twice, also in `min_samples_leaf` and `shrinkage`; weights that sum to 1 therefore allow no
     split at all. Each weight is rounded to 2⁻⁵² of their sum, which makes all sums exact.
 
-    Missing values (nan) go to the side where they do better; to the heavier side where training had none. A category
-    that was not seen in training is taken as missing, one that was not seen in a node goes where missing values go.
+    Missing values (nan) go to the side where the loss is smaller; to the side of larger weight if the node had none in
+    training. A category that was not seen in training counts as missing, one not seen in a node goes where missing
+    values go.
     Two classes: no set of categories is better than the one found, unless `min_samples_leaf` forbids the best of all;
     then some other allowed set may be better. More classes: the sets tried are cuts in the order of the largest
     class's shares, which may miss the best.
 
     Of equally good splits the one with the larger gain in squared loss is taken, then the more even one, then the
-    first. That matters for `CostWeightedLoss`, whose entropy is straight on either side of c: a split sees a gain
-    only if its sides fall on different sides of c. Such splits may still prepare others; if not, pruning undoes them.
+    first. That matters for `CostWeightedLoss`, whose entropy is straight on either side of c: a split has a gain only
+    if the shares of its two children lie on different sides of c. A split without a gain may still lead to others that
+    have one; if it does not, pruning removes it.
 
     References
     ----------
@@ -140,8 +142,7 @@ class ProperTreeClassifier(ClassifierMixin, BaseEstimator):
         """
         self._check_options()
         self.tree_ = prune(self._grown(X, y, sample_weight), float(self.ccp_alpha))
-        self.probabilities_ = self.tree_.shrunken(float(self.shrinkage))
-        self._log_probabilities = self.tree_.log_shrunken(float(self.shrinkage))
+        self.probabilities_, self._log_probabilities = self.tree_.shrunken(float(self.shrinkage))
         return self
 
     def cost_complexity_pruning_path(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Bunch:
@@ -237,15 +238,8 @@ class ProperTreeClassifier(ClassifierMixin, BaseEstimator):
             else bin_numbers(column, weight, int(self.n_bins))
             for position, column in enumerate(values.T)
         ]
-        return grow(
-            bins,
-            label,
-            weight,
-            impurity,
-            n_classes=len(classes),
-            max_depth=np.inf if self.max_depth is None else int(self.max_depth),
-            smallest=float(self.min_samples_leaf),
-        )
+        max_depth = np.inf if self.max_depth is None else int(self.max_depth)
+        return grow(bins, label, weight, impurity, max_depth, float(self.min_samples_leaf))
 
     def _exact(self, weight: Array, label: Integers, classes: NDArray[Any], class_weight: Array) -> Array:
         """The weights, exact to add, after a look at what that leaves."""

@@ -34,7 +34,7 @@ class LabelledTree:
         return self.tree.parent
 
     def possible(self, node: int, feature: int) -> tuple[NDArray[np.bool_], bool]:
-        """Which categories of a feature the splits above a node leave, and whether a missing value can come there."""
+        """Which categories of a feature can reach a node, by the splits above it, and whether missing values can."""
         tree = self.tree
         categories = np.ones(len(self.categories.get(feature, ())), dtype=np.bool_)
         missing = bool(self.has_missing[feature])
@@ -48,7 +48,7 @@ class LabelledTree:
         return categories, missing
 
     def condition(self, node: int, left: bool) -> str:
-        """What is true of the rows that go left, or right, at a node, besides what is true of all that come there."""
+        """The condition on which a row that has reached a node goes left there, or right."""
         tree, feature = self.tree, int(self.tree.feature[node])
         name, (possible, missing) = self.names[feature], self.possible(node, feature)
         missing &= bool(tree.missing_left[node]) == left
@@ -103,10 +103,9 @@ _WRAPPED = 24  # characters in a line
 def draw(labelled: LabelledTree, ax: Any = None) -> Any:
     """Nodes as boxes, coloured by their probability; the branch to the left is where the condition holds.
 
-    A branch is the thicker the more weight goes along it. Several classes: the colour is that of the most probable.
+    The more weight goes along a branch, the thicker it is. Several classes: the colour is that of the most probable.
     """
-    tree = labelled.tree
-    x = _positions(tree)
+    tree, x = labelled.tree, _positions(labelled.tree)
     n_leaves, depth = int(np.count_nonzero(tree.is_leaf)), int(tree.depth.max())
     if ax is None:
         pyplot = require("matplotlib.pyplot", "plots")

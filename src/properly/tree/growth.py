@@ -3,34 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from heapq import heapify, heappop, heappush
 from math import inf
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from properly.numeric.probabilities import Array
 from properly.tree.binning import Bins
 from properly.tree.splits import TIE, Impurity, Rows, Splits, best_splits, class_weights
-from properly.tree.structure import Booleans, Integers, Tree, depth_first
+from properly.tree.structure import LEAF, Booleans, Integers, Tree, depth_first
 
 
 def grow(
-    features: list[Bins],
-    label: Integers,
-    weight: Array | None,
-    impurity: Impurity,
-    *,
-    n_classes: int,
-    max_depth: float,
-    smallest: float,
+    features: list[Bins], label: Integers, weight: Array | None, impurity: Impurity, max_depth: float, smallest: float
 ) -> Tree:
     """Split as long as a node has several classes and a split leaves `smallest` weight on both sides."""
     rows = Rows(np.arange(len(label)), np.zeros(len(label), dtype=np.intp), label, weight)
     levels: list[dict[str, Any]] = []
-    n_nodes, first, n_sets = 1, 0, 0
+    n_nodes, first, n_sets, n_classes = 1, 0, 0, int(label.max()) + 1
     while n_nodes:
         totals = class_weights(rows.node, rows, n_classes, n_nodes)
         n_rows = np.bincount(rows.node, minlength=n_nodes)
@@ -42,31 +33,23 @@ def grow(
         rows = _descend(_only(rows, found), features, split := split.take(found))
         inner, by_set = np.flatnonzero(open_nodes)[found], split.cut < 0
         first += n_nodes  # the number of the first node of the next level
-        spread = partial(_of_nodes, n_nodes, inner)
-        levels.append(
-            {
-                "left": spread(first + 2 * np.arange(len(inner)), -1),
-                "feature": spread(split.feature, -1),
-                "threshold": spread(split.threshold, np.nan),
-                "missing_left": spread(split.missing_left, False),
-                "set_index": spread(np.where(by_set, n_sets + np.cumsum(by_set) - 1, -1), -1),
-                "sets": split.sets.T[by_set],
-                "depth": np.full(n_nodes, len(levels)),
-                "class_weight": totals.T,
-                "n_rows": n_rows,
-            }
-        )
+        left = first + 2 * np.arange(len(inner))
+        splits = {
+            "left": left,
+            "right": left + 1,
+            "feature": split.feature,
+            "threshold": split.threshold,
+            "missing_left": split.missing_left,
+            "set_index": np.where(by_set, n_sets + np.cumsum(by_set) - 1, -1),
+        }
+        level = {name: np.full(n_nodes, entry) for name, entry in LEAF.items()}
+        for name, entries in splits.items():
+            level[name][inner] = entries
+        depth, sets = np.full(n_nodes, len(levels)), split.sets.T[by_set]
+        levels.append(level | {"sets": sets, "depth": depth, "class_weight": totals.T, "n_rows": n_rows})
         n_nodes, n_sets = 2 * len(inner), n_sets + int(by_set.sum())
     joined = {name: np.concatenate([level[name] for level in levels]) for name in levels[0]}
-    right = np.where(joined["left"] >= 0, joined["left"] + 1, -1)
-    return depth_first(Tree(**joined, right=right, impurity=impurity(joined["class_weight"].T)))
-
-
-def _of_nodes(n_nodes: int, inner: Integers, entries: Any, otherwise: float) -> NDArray[Any]:
-    """One entry per node of a level: those of the nodes that are split, `otherwise` for leaves."""
-    values = np.full(n_nodes, otherwise)
-    values[inner] = entries
-    return values
+    return depth_first(Tree(**joined, impurity=impurity(joined["class_weight"].T)))
 
 
 def _only(rows: Rows, kept: Booleans) -> Rows:
@@ -93,8 +76,8 @@ def _descend(rows: Rows, features: list[Bins], split: Splits) -> Rows:
 def prune(tree: Tree, alpha: float) -> Tree:
     """The smallest subtree that minimises training loss per unit of weight + alpha · leaves.
 
-    A node becomes a leaf if that costs no more than the best of what is below it. With alpha = 0 only splits that
-    gained nothing go, which a tree needs on its way to later ones.
+    A node becomes a leaf if that costs no more than the best subtree below it. With alpha = 0 only subtrees that lower
+    the training loss by nothing are removed.
     """
     price = alpha * tree.class_weight[0].sum()
     least = tree.impurity + price

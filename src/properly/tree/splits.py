@@ -23,7 +23,7 @@ class Impurity:
     """The summed loss of a set whose forecast is its own mean: total weight · entropy(class shares).
 
     Two classes: W · H(p) with H the entropy of the loss. More classes: W · Σ_k H(p_k), one against the rest, but
-    -W · Σ_k p_k ln p_k for log loss, as everywhere. Never larger for two parts together than for the whole.
+    -W · Σ_k p_k ln p_k for log loss, as everywhere. The sum over two parts is never larger than that of the whole.
     """
 
     loss: Loss
@@ -162,9 +162,9 @@ def _orders(cells: Cells, bins: Bins, totals: Array) -> Iterator[Cells]:
     """The orders in which cells may be cut; missing values are tried at either end of the others.
 
     For two classes and a concave entropy some best set of categories is a cut in the order of their means (Fisher
-    1958; Breiman et al. 1984, section 4.2.2). That is so if every set is allowed: where the least weight of a leaf
-    forbids the best, a set that is no cut in this order may be better than all that are. For more classes the order
-    is that of the node's largest class, which may miss the best.
+    1958; Breiman et al. 1984, section 4.2.2), if every set is allowed: where the least weight of a leaf rules out the
+    best one, an allowed set that is no cut in this order may be better than all cuts. For more classes the order is
+    that of the shares of the node's largest class, which may miss the best.
     """
     if bins.categorical:
         main = totals.argmax(axis=0) if len(totals) > 2 else np.ones(totals.shape[1], dtype=np.intp)

@@ -13,14 +13,16 @@ from properly.numeric.probabilities import Array
 
 Integers = NDArray[np.intp]
 Booleans = NDArray[np.bool_]
+LEAF = {"left": -1, "right": -1, "feature": -1, "threshold": np.nan, "missing_left": False, "set_index": -1}
+"""What a leaf has where other nodes have a split."""
 
 
 @dataclass(frozen=True)
 class Tree:
     """The nodes in depth-first order: the root is 0, a left child follows its parent, a subtree is contiguous.
 
-    A row goes left if its value is at most the threshold; if it is missing, if `missing_left`; if the feature is
-    categorical, if its code is in the node's set.
+    A row goes left if its value is at most the threshold, or, for a categorical feature, if its code is in the node's
+    set. A row whose value is missing goes left if `missing_left`.
     """
 
     left: Integers  # the children, -1 in a leaf
@@ -48,7 +50,7 @@ class Tree:
         return gain
 
     def inner_by_depth(self) -> Iterator[Integers]:
-        """The nodes that split, level by level from the root; each level in one piece, so that no loop is over rows."""
+        """The nodes that are split, one array for each level from the root down."""
         for depth in range(int(self.depth.max())):
             yield np.flatnonzero((self.depth == depth) & ~self.is_leaf)
 
@@ -81,26 +83,21 @@ class Tree:
             rows = rows[~self.is_leaf[node[rows]]]
         return node
 
-    def shrunken(self, shrinkage: float) -> Array:
-        """Class probabilities of every node: (class weight + shrinkage · parent's p) / (weight + shrinkage)."""
-        p = self.class_weight / self.class_weight.sum(axis=1, keepdims=True)
-        for inner in self.inner_by_depth():
-            for child in (self.left[inner], self.right[inner]):
-                weight = self.class_weight[child]
-                p[child] = (weight + shrinkage * p[inner]) / (weight.sum(axis=1, keepdims=True) + shrinkage)
-        return p
+    def shrunken(self, shrinkage: float) -> tuple[Array, Array]:
+        """Class probabilities of every node, (class weight + shrinkage · parent's p) / (weight + shrinkage), and logs.
 
-    def log_shrunken(self, shrinkage: float) -> Array:
-        """The logarithms of `shrunken`, finite also where a probability underflows; -inf where it is 0."""
-        p = self.shrunken(shrinkage)
+        The logarithms are finite also where a probability underflows, and -inf where it is 0.
+        """
+        p = self.class_weight / self.class_weight.sum(axis=1, keepdims=True)
         with np.errstate(divide="ignore"):
-            usual, log_weight, log_shrinkage = np.log(p), np.log(self.class_weight), np.log(shrinkage)
-            log_p = log_weight - np.log(self.class_weight.sum(axis=1, keepdims=True))
-        for inner in self.inner_by_depth():
-            for child in (self.left[inner], self.right[inner]):
-                total = np.log(self.class_weight[child].sum(axis=1, keepdims=True) + shrinkage)
-                log_p[child] = np.logaddexp(log_weight[child], log_shrinkage + log_p[inner]) - total
-        return np.where(p > np.finfo(np.float64).tiny, usual, log_p)
+            log_p, log_weight, log_shrinkage = np.log(p), np.log(self.class_weight), np.log(shrinkage)
+            for inner in self.inner_by_depth():
+                for child in (self.left[inner], self.right[inner]):
+                    weight = self.class_weight[child]
+                    total = weight.sum(axis=1, keepdims=True) + shrinkage
+                    p[child] = (weight + shrinkage * p[inner]) / total
+                    log_p[child] = np.logaddexp(log_weight[child], log_shrinkage + log_p[inner]) - np.log(total)
+            return p, np.where(p > np.finfo(np.float64).tiny, np.log(p), log_p)
 
     def _of_nodes(self, nodes: Integers, position: Integers) -> Tree:
         """The tree of these nodes, in this order; `position` has the new number of every node."""
@@ -117,17 +114,9 @@ class Tree:
         kept = np.flatnonzero(~removed)
         leaf = (self.is_leaf | collapsed)[kept]
         tree = self._of_nodes(kept, np.cumsum(~removed) - 1)
-        used = np.unique(tree.set_index[~leaf & (tree.set_index >= 0)])
-        return replace(
-            tree,
-            left=np.where(leaf, -1, tree.left),
-            right=np.where(leaf, -1, tree.right),
-            feature=np.where(leaf, -1, tree.feature),
-            threshold=np.where(leaf, np.nan, tree.threshold),
-            missing_left=tree.missing_left & ~leaf,
-            set_index=np.where(leaf | (tree.set_index < 0), -1, np.searchsorted(used, tree.set_index)),
-            sets=self.sets[used],
-        )
+        tree = replace(tree, **{name: np.where(leaf, entry, getattr(tree, name)) for name, entry in LEAF.items()})
+        used, index = np.unique(tree.set_index[tree.set_index >= 0]), tree.set_index
+        return replace(tree, set_index=np.where(index < 0, -1, np.searchsorted(used, index)), sets=self.sets[used])
 
 
 def depth_first(tree: Tree) -> Tree:
