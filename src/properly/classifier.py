@@ -7,7 +7,7 @@ every class up to a constant in each row, of shape (n, K). Infinite ones are all
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ class LogScoreClassifier(ClassifierMixin, BaseEstimator):
     """A classifier of log-odds or log-probabilities; a subclass gives `_log_scores` and sets ``classes_``."""
 
     classes_: NDArray[Any]
+    _decisions_from_probabilities: ClassVar[bool] = True  # a calibrator reads these instead: they may be 0 or 1
 
     @abstractmethod
     def _log_scores(self, X: Any) -> Array:

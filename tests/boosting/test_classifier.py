@@ -408,8 +408,8 @@ def test_extreme_losses_and_weights_stay_finite():
         ({"validation_fraction": 0}, "validation_fraction must be above 0 and below 1"),
         ({"n_iter_no_change": 0}, "n_iter_no_change must be"),
         ({"early_stopping": 1}, "early_stopping must be True or False"),
-        ({"n_jobs": 0}, "n_jobs must be a whole number from 1 to"),
-        ({"n_jobs": -2}, "got -2. None and -1 mean all threads"),
+        ({"n_jobs": 0}, "n_jobs, if not None or -1 for all threads, must be a whole number from 1 to"),
+        ({"n_jobs": -2}, "n_jobs, if not None or -1 for all threads, must be .*, got -2"),
     ],
 )
 def test_options_are_checked(options, message):

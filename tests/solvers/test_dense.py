@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy import special as sc
 
-from properly.solvers import Status
-from properly.solvers.dense import newton_minimum, positive_factor, shrinks_linearly, solve_least_norm, solve_positive
+from properly.solvers import Status, shrinks_linearly
+from properly.solvers.dense import newton_minimum, positive_factor, solve_least_norm, solve_positive
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(400, 3))

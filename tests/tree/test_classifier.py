@@ -7,6 +7,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier
 
+from properly.calibration import CalibratedClassifier
 from properly.datasets import make_hand_vinciotti
 from properly.losses import BetaLoss, BoostingLoss, CostWeightedLoss, GEVLoss, LogLoss, LossFromWeight, SquaredLoss
 from properly.tree import ProperTreeClassifier
@@ -176,6 +177,42 @@ def test_no_log_loss_is_infinite_by_default():
     assert np.isinf(exact().fit(X, y).predict_log_proba(X)).any()
 
 
+def test_decisions_are_log_odds_and_finite():
+    X, y = sample(500)
+    model = ProperTreeClassifier(min_samples_leaf=5).fit(X, y)
+    p = model.predict_proba(X)
+    np.testing.assert_allclose(model.decision_function(X), np.log(p[:, 1] / p[:, 0]), rtol=1e-12, atol=1e-14)
+    pure = exact().fit(X, y).decision_function(X)  # every leaf has one class
+    np.testing.assert_array_equal(pure, np.where(y == 1, 1e100, -1e100))
+    X, y = sample(500, n_classes=3)
+    model = ProperTreeClassifier(min_samples_leaf=5).fit(X, y)
+    np.testing.assert_allclose(model.decision_function(X), np.log(model.predict_proba(X)), rtol=1e-12)
+    assert np.isfinite(exact().fit(X, y).decision_function(X)).all()
+
+
+def test_log_probabilities_are_finite_where_probabilities_underflow():
+    """A class that two splits leave behind: p = s · p_parent / (w + s), twice."""
+    X = np.repeat([[0.0], [1.0], [2.0]], 10, axis=0)
+    y = np.repeat([0, 1, 2], 10)
+    model = ProperTreeClassifier(min_samples_leaf=1, shrinkage=1e-200).fit(X, y)
+    p, log_p = model.predict_proba(X), model.predict_log_proba(X)
+    once, twice = np.log(1e-200) + np.log(1 / 3) - np.log(10.0), 2 * np.log(1e-200) + np.log(1 / 3) - np.log(20 * 10.0)
+    expected = [sorted([0.0, once, once]), sorted([0.0, np.log(1e-200 / 2 / 10), twice])]
+    found = np.sort(log_p[[0, 10, 20]], axis=1)
+    for row in found:
+        assert any(np.allclose(row, values, rtol=1e-12) for values in expected)
+    assert np.isfinite(log_p).all()
+    assert (p == 0.0).any()
+    np.testing.assert_array_equal(log_p[p > 1e-300], np.log(p[p > 1e-300]))
+
+
+def test_calibrators_read_probabilities_of_zero_and_one():
+    X, y = sample(400)
+    calibrated = CalibratedClassifier(exact(min_samples_leaf=3), "platt", cv=3).fit(X, y)
+    slope = np.diff(np.sort(np.unique(calibrated.predict_proba(X)[:, 1])))
+    assert len(slope) > 3  # leaves of both classes are told apart
+
+
 def test_splits_that_see_no_gain_may_prepare_one():
     X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 5)
     y = X[:, 0] ^ X[:, 1]
@@ -293,13 +330,13 @@ def test_neighbouring_numbers_are_told_apart():
         ({"loss": GEVLoss(1.5)}, "finite entropy"),
         ({"max_depth": -1}, "max_depth must be a whole number of at least 0, got -1"),
         ({"max_depth": 2.5}, "max_depth must be a whole number"),
-        ({"min_samples_leaf": -1}, "min_samples_leaf must not be negative"),
-        ({"ccp_alpha": np.nan}, "ccp_alpha must be finite"),
-        ({"shrinkage": "1"}, "shrinkage must be a number"),
+        ({"min_samples_leaf": -1}, "min_samples_leaf must be at least 0 and finite, got -1"),
+        ({"ccp_alpha": np.nan}, "ccp_alpha must be at least 0 and finite, got nan"),
+        ({"shrinkage": "1"}, "shrinkage must be at least 0 and finite, got '1'"),
         ({"n_bins": 1}, "n_bins must be a whole number of at least 2"),
         ({"max_depth": True}, "max_depth must be a whole number"),
-        ({"min_samples_leaf": True}, "min_samples_leaf must be a number, got True"),
-        ({"shrinkage": False}, "shrinkage must be a number, got False"),
+        ({"min_samples_leaf": True}, "min_samples_leaf must be at least 0 and finite, got True"),
+        ({"shrinkage": False}, "shrinkage must be at least 0 and finite, got False"),
     ],
 )
 def test_bad_options_are_named(options, message):

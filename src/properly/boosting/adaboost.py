@@ -18,14 +18,15 @@ class DiscreteAdaBoost(AdaBoost):
     its weighted error e the best step is α = ½ ln((1-e)/e). The exponential loss is proper (it is half of
     `BoostingLoss` at log-odds 2F), so F estimates half the log-odds, and p = 1/(1 + e^(-2F)).
 
-    Run for long, F grows without end on the training rows: probabilities go to 0 and 1, and the more so the better the
-    error gets. The remedy is to stop when the loss of held-out rows no longer falls; `staged_scores` shows it.
+    With many rounds F grows without end on the training rows and the probabilities go to 0 and 1: they become
+    overconfident, even while the error still falls. The remedy is to stop when the loss of held-out rows no longer
+    falls; `staged_scores` shows it.
 
     Parameters
     ----------
     estimator : classifier or None, default None
         The weak learner, which must take ``sample_weight``; None means a stump, that is a tree with one split. The
-        weights that it is handed have the mean 1 in every round, so they count rows.
+        weights that it is given have the mean 1 in every round, so they count rows.
     n_estimators : int, default 100
         The largest number of rounds.
     learning_rate : float, default 1.0
@@ -53,11 +54,11 @@ class DiscreteAdaBoost(AdaBoost):
     Notes
     -----
     A learner without any error would get an infinite step. No step is longer than 4 (times the learning rate), which
-    an error of 0.03 % would give; and a perfect learner is the last. A learner with an error of ½ or more is left
-    out and ends the fit. If that is the first, F = 0 and p = ½ everywhere.
+    an error of 0.03 % would give; and a learner without any error is the last. A learner with an error of ½ or more is
+    left out and ends the fit. If that is the first, F = 0 and p = ½ everywhere.
 
-    With the same learners this is `sklearn.ensemble.AdaBoostClassifier`, whose probabilities, though, are
-    those of F divided by the sum of the steps.
+    With the same learners this is `sklearn.ensemble.AdaBoostClassifier`, except that its probabilities are those of F
+    divided by the sum of the steps.
 
     References
     ----------
@@ -108,9 +109,10 @@ class RealAdaBoost(AdaBoost):
 
     Notes
     -----
-    A region with one class only would add infinite log-odds, and mostly it is just small. |h| is at most 2, as if the
-    other class had 1.8 % of the region; if it has less, further rounds find out. A learner that is right and as
-    sure as that everywhere is the last. One that does not lower the exponential loss is left out and ends the fit.
+    A region with rows of one class only would add infinite log-odds, though often it just has few rows. Therefore |h|
+    is at most 2, as if the other class had 1.8 % of the region; where it has less, further rounds add more. A learner
+    that gives all rows their class with |h| = 2 is the last. One that does not lower the exponential loss is left out
+    and ends the fit.
 
     References
     ----------
@@ -137,7 +139,7 @@ class RealAdaBoost(AdaBoost):
 
     def _response(self, learner: Any, X: Any) -> Array:
         p = np.asarray(learner.predict_proba(X), dtype=np.float64)
-        # A learner that was shown one class only has a single column.
+        # A learner whose training rows were of one class has a single column.
         negative, positive = (p[:, learner.classes_ == code].sum(axis=1) for code in (0, 1))
         with np.errstate(divide="ignore"):
             return np.clip(0.5 * (np.log(positive) - np.log(negative)), -self._longest, self._longest)

@@ -2,35 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.utils import check_random_state
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import check_is_fitted
 
-from properly.boosting.prediction import FEATURES_AS, LARGEST_INT, BoostedPredictor, readable
-from properly.boosting.rows import Rows, check_interval, check_stopping, unpack_eval_set
+from properly.boosting.rows import Rows, check_rounds
 from properly.boosting.training import Trainer
-from properly.inputs.categories import seen_categories, training_table
-from properly.inputs.options import checked_count, choose
+from properly.classifier import chosen, log_probabilities
+from properly.inputs.features import known_table, seen_categories, training_table
+from properly.inputs.optional import require
+from properly.inputs.options import check_interval, checked_count, choose
 from properly.links import Link, Logit, get_link
 from properly.losses import Composite, Loss, get_loss
+from properly.numeric.probabilities import Array
 
-_MOST_LEAVES = 131_072  # of LightGBM
+_FEATURES_AS = {"accept_sparse": "csr", "dtype": (np.float64, np.float32), "ensure_all_finite": "allow-nan"}
+_LARGEST_INT, _MOST_LEAVES = 2**31 - 1, 131_072  # of LightGBM
 _STARTS = {"log loss": True, "base rate": False}
 
 
-class ProperBoostingClassifier(BoostedPredictor):
+class ProperBoostingClassifier(ClassifierMixin, BaseEstimator):
     """Class probabilities from boosted trees, for any proper loss and link; needs the extra ``boosting``.
 
     Minimises the mean of loss(y, v(x)) (the smaller the better) over scores v = ψ(ȳ) + Σ trees, with ψ the link and ȳ
     the base rate, one small tree at a time: LightGBM grows it from the gradient and curvature of the loss. The
     probability is that of the link, p = ψ⁻¹(v). Boosting goes on until the loss of held-out rows no longer falls:
-    longer runs may still sort the rows better, but their probabilities drift to 0 and 1.
+    more trees may still rank the rows better, but their probabilities become overconfident.
 
     By default a loss other than log loss is minimised in two phases (see `start`): trees for log loss until held-out
-    log loss no longer falls, then trees for `loss`, if they pay.
+    log loss no longer falls, then trees for `loss`, if they clearly lower it on held-out rows.
 
     Parameters
     ----------
@@ -38,20 +44,21 @@ class ProperBoostingClassifier(BoostedPredictor):
         What is minimised; see `properly.losses`. `BetaLoss.tailored` cares about probabilities near a threshold.
         One without a lower bound (`GEVLoss` with ξ ≥ 1) only goes with its own link.
     link : {"logit", "probit", "cloglog", "loglog", "cauchit", "gev"} or Link or None, default None
-        The scale on which trees add up. None means the logit, whatever the loss: trees can bend any scale, and no
-        probability becomes 0 or 1 on this one. ``get_loss(loss).canonical_link`` makes the problem convex.
+        The scale on which trees add up. None means the logit, whatever the loss: trees can fit on any scale, and no
+        finite score has the probability 0 or 1 on this one. ``get_loss(loss).canonical_link`` makes the problem convex.
     start : {"log loss", "base rate"}, default "log loss"
         Where boosting with `loss` begins. "base rate" uses `loss` from the first tree on. "log loss" has two phases;
         of all losses log loss learns the most from each row, so this takes the noise out of the others.
 
         1. Trees for log loss, back to where the mean log loss of held-out rows is smallest.
-        2. From there, trees for `loss`, back to where its mean over held-out rows is smallest, as expected if each of
-           their n labels is wrong with probability 1/(n + 2): that no row contradicted a sure forecast yet does not
-           mean that none will. They are kept if that mean falls by more than two standard errors of the difference.
+        2. From there, trees for `loss`, back to where its expected mean over held-out rows is smallest if each of
+           their n labels is wrong with probability 1/(n + 2): that no held-out label contradicts a forecast close to 0
+           or 1 does not mean that none ever will. These trees are kept if that mean falls by more than two standard
+           errors of the difference.
 
-        If then the mean `loss` of held-out rows is larger than at the base rate, all trees are given up, and it is
-        "base rate" after all. It is anyway if the loss is log loss, if there is no early stopping, and if the link
-        has p = 0 or 1 at a finite score.
+        If then the mean `loss` of held-out rows is larger than at the base rate, all trees are dropped, and boosting
+        begins again as for "base rate". That is also used if the loss is log loss, if there is no early stopping, and
+        if the link has p = 0 or 1 at a finite score.
     n_estimators : int, default 300
         The largest number of trees, for log loss and `loss` each.
     learning_rate : float, default 0.1
@@ -98,15 +105,15 @@ class ProperBoostingClassifier(BoostedPredictor):
 
     Notes
     -----
-    Missing values (nan) go to the side of a split that suits them better. A category that was not seen in training
+    Missing values (nan) go to the side of a split where the loss is smaller. A category that was not seen in training
     counts as missing. Weights multiply losses, so weight 2 is the row twice and weight 0 none, but bins are made by
-    counting rows. LightGBM takes the share of a leaf in the curvature of its parent for its share in the rows, so
-    `min_samples_leaf` holds roughly; and it takes features below 1e-35 in size for 0.
+    counting rows. LightGBM estimates the number of rows in a leaf from its share of the curvature, so
+    `min_samples_leaf` holds only roughly; and it reads features below 1e-35 in size as 0.
 
     Three and more classes: one score for each class against the rest, and the probabilities are divided by their sum.
 
     Steps use the largest of expected curvature, observed curvature, that of log loss, and |gradient|/100; see
-    `properly.boosting.objective` for the reasons.
+    `properly.boosting.training.Objective` for the reasons.
 
     References
     ----------
@@ -167,15 +174,14 @@ class ProperBoostingClassifier(BoostedPredictor):
         y : array of shape (n_samples,)
         sample_weight : array of shape (n_samples,), optional
         eval_set : (X, y) or (X, y, sample_weight), optional
-            Rows to judge by, instead of a part of the others.
+            Held-out rows, instead of a part of the others.
         """
         log_first, composite = choose(self.start, _STARTS, "start"), self._composite()
         params = self._params()
-        X, labels, categories = training_table(self, X, y, self.categorical_features, **FEATURES_AS)
-        rows, self.classes_ = Rows.checked(readable(X), labels, sample_weight)
+        X, labels, categories = training_table(self, X, y, self.categorical_features, **_FEATURES_AS)
+        rows, self.classes_ = Rows.training(_for_lightgbm(X), labels, sample_weight)
         X, self.categories_ = seen_categories(rows.X, categories)
-        rows = rows._replace(X=X)
-        rows, held_out = self._split(rows, eval_set)
+        rows, held_out = rows._replace(X=X).divided(self, eval_set, check_random_state(self.random_state))
         trainer = Trainer(rows, held_out, list(self.categories_), params)
         patience = int(self.n_iter_no_change) if self.early_stopping and held_out is not None else None
         codes = [1] if len(self.classes_) == 2 else range(len(self.classes_))
@@ -199,22 +205,20 @@ class ProperBoostingClassifier(BoostedPredictor):
         best = composite.loss.entropy([0.0, 1.0], [1.0, 0.0])
         if not composite.canonical and not np.isfinite(best).all():
             raise ValueError(
-                f"loss must be bounded below for a link other than its own, but that of a sure and right forecast is "
-                f"{best.min()} for {composite.loss!r}: trees would be driven on and on. Use "
+                f"loss must be bounded below for a link other than its own, but a right forecast of probability 1 has "
+                f"the loss {best.min()} for {composite.loss!r}, so that trees would make the scores ever larger. Use "
                 f"link={composite.loss.canonical_link!r} or another loss."
             )
         return composite
 
     def _params(self) -> dict[str, Any]:
         """LightGBM's parameters, from checked options."""
-        checked_count(self.n_estimators, "n_estimators", 1)
-        check_interval(self.learning_rate, "learning_rate", 0.0, np.inf)
+        check_rounds(self)
         if self.max_depth is not None:
-            checked_count(self.max_depth, "max_depth", 1, LARGEST_INT)
+            checked_count(self.max_depth, "max_depth", 1, _LARGEST_INT)
         checked_count(self.num_leaves, "num_leaves", 2, _MOST_LEAVES)
-        checked_count(self.min_samples_leaf, "min_samples_leaf", 1, LARGEST_INT)
-        check_interval(self.l2_regularization, "l2_regularization", 0.0, np.inf, with_low=True)
-        check_stopping(self.early_stopping, self.validation_fraction, self.n_iter_no_change)
+        checked_count(self.min_samples_leaf, "min_samples_leaf", 1, _LARGEST_INT)
+        check_interval(self.l2_regularization, "l2_regularization", 0.0, with_low=True)
         return {
             "objective": "none",
             "metric": "none",
@@ -230,11 +234,99 @@ class ProperBoostingClassifier(BoostedPredictor):
             "verbosity": -1,
         }
 
-    def _split(self, rows: Rows, eval_set: Any) -> tuple[Rows, Rows | None]:
-        """The rows that train and those that judge."""
-        if eval_set is not None:
-            X, y, weight = unpack_eval_set(eval_set)
-            return rows, Rows.held_out(self._read(X), y, weight, self.classes_, "eval_set")
-        if not self.early_stopping:
-            return rows, None
-        return rows.split(self.validation_fraction, check_random_state(self.random_state))
+    def _threads(self) -> int:
+        """The number for LightGBM, where 0 means all."""
+        if self.n_jobs is None or self.n_jobs == -1:
+            return 0
+        return checked_count(self.n_jobs, "n_jobs, if not None or -1 for all threads,", 1, _LARGEST_INT)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The texts of the trees are all that is worth keeping, and all that can be saved without running code.
+        return {name: value for name, value in super().__getstate__().items() if name != "_boosters"}
+
+    def _trees(self) -> list[Any]:
+        """LightGBM's boosters, read from their texts when they are first needed; None for a score without trees."""
+        if not hasattr(self, "_boosters"):
+            booster = require("lightgbm", "boosting").Booster
+            self._boosters = [booster(model_str=text) if text else None for text in self.models_]
+        return self._boosters
+
+    def _read(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return _for_lightgbm(known_table(self, X, self.categories_, **_FEATURES_AS))
+
+    def _scores(self, X: Any) -> Array:
+        """Of shape (n_samples, scores)."""
+        X = self._read(X)
+        v = np.tile(self.starts_, (X.shape[0], 1))
+        for k, booster in enumerate(self._trees()):
+            if booster is not None:
+                v[:, k] += booster.predict(X, raw_score=True, num_threads=self._threads())
+        return v
+
+    def _staged_scores(self, X: Any) -> Iterator[Array]:
+        """The scores after 1, 2, ... trees; one that has no more trees stays where it is."""
+        X = self._read(X)
+        v = np.tile(self.starts_, (X.shape[0], 1))
+        for tree in range(max(self.best_iteration_.tolist())):
+            for k in np.flatnonzero(self.best_iteration_ > tree):
+                v[:, k] += self._trees()[k].predict(
+                    X, raw_score=True, start_iteration=tree, num_iteration=1, num_threads=self._threads()
+                )
+            yield v.copy()
+
+    def _decisions(self, v: Array) -> Array:
+        v = v - self.link_.link(0.5)
+        return v[:, 0] if len(self.classes_) == 2 else v
+
+    def _log_probabilities(self, v: Array) -> Array:
+        with np.errstate(all="ignore"):
+            log_p, log_q = self.link_._logs(v)
+        return np.hstack((log_q, log_p)) if len(self.classes_) == 2 else log_probabilities(log_p)
+
+    def _probabilities(self, v: Array) -> Array:
+        if len(self.classes_) > 2:
+            return np.exp(self._log_probabilities(v))
+        p, q = self.link_.inverse_pair(v)
+        return np.hstack((q, p))
+
+    def decision_function(self, X: Any) -> Array:
+        """The score, measured from the score of p = 1/2, so that positive means the second class.
+
+        With the logit, the log-odds. Of shape (n_samples,) for two classes, (n_samples, n_classes) otherwise.
+        """
+        return self._decisions(self._scores(X))
+
+    def staged_decision_function(self, X: Any) -> Iterator[Array]:
+        """`decision_function` after 1, 2, ... trees."""
+        return map(self._decisions, self._staged_scores(X))
+
+    def predict_proba(self, X: Any) -> Array:
+        """Class probabilities, one column per entry of ``classes_``.
+
+        Both columns of a binary model are accurate to their own last digits. A link with bounded support gives exactly
+        0 or 1 outside it; if that is 0 for each of more than two classes, all get the same probability.
+        """
+        return self._probabilities(self._scores(X))
+
+    def staged_predict_proba(self, X: Any) -> Iterator[Array]:
+        """`predict_proba` after 1, 2, ... trees."""
+        return map(self._probabilities, self._staged_scores(X))
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """The logarithms of `predict_proba`, also where those underflow."""
+        return self._log_probabilities(self._scores(X))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable class."""
+        return chosen(self.decision_function(X), self.classes_)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = tags.input_tags.sparse = True
+        return tags
+
+
+def _for_lightgbm(X: Any) -> Any:
+    """LightGBM takes sparse matrices, but not sparse arrays."""
+    return sparse.csr_matrix(X) if sparse.issparse(X) else X

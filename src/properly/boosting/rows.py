@@ -1,17 +1,16 @@
-"""What a user hands to a boosted model, checked: rows, labels and weights, and which rows are held out."""
+"""Training rows and held-out rows of a boosted model, checked, and when to stop boosting."""
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_consistent_length, check_random_state
+from sklearn.utils import check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from properly.inputs.options import checked_count
+from properly.inputs.options import check_interval, checked_count
 from properly.inputs.weights import checked_class_weights, checked_weight
 from properly.numeric.probabilities import Array
 
@@ -19,102 +18,96 @@ Indices = NDArray[np.intp]
 
 
 class Rows(NamedTuple):
-    """Features, class codes and weights of rows that all count."""
+    """Features, class codes and weights of rows, all of which have a positive weight."""
 
     X: Any
     codes: Indices
     weight: Array
 
     @classmethod
-    def checked(cls, X: Any, y: NDArray[Any], sample_weight: ArrayLike | None) -> tuple[Self, NDArray[Any]]:
+    def training(cls, X: Any, y: NDArray[Any], sample_weight: ArrayLike | None) -> tuple[Self, NDArray[Any]]:
         """The rows of positive weight and the sorted classes, of which there must be two or more."""
         check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
-        weight = checked_weight(sample_weight, len(codes))
+        weight = _weights(sample_weight, len(codes))
         checked_class_weights(np.bincount(codes, weight, len(classes)).astype(np.float64), classes)
-        return cls(X, codes, np.ones(len(codes)) if weight is None else weight).counted(), classes
+        return cls(X, codes, weight)._without_zeros(), classes
 
     @classmethod
     def held_out(cls, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, classes: NDArray[Any], name: str) -> Self:
-        """The same for rows that judge: their labels must be those of the training rows, but not all need occur."""
+        """The same for held-out rows: their labels must be those of the training rows, but not all need occur."""
         labels = np.asarray(column_or_1d(y))
         check_consistent_length(X, labels)
         unknown = np.setdiff1d(labels, classes)
         if len(unknown):
             raise ValueError(f"{name} holds the label {unknown.tolist()[0]!r}, but the classes are {classes.tolist()}.")
-        weight = checked_weight(sample_weight, len(labels))
-        rows = cls(X, np.searchsorted(classes, labels), np.ones(len(labels)) if weight is None else weight).counted()
+        rows = cls(X, np.searchsorted(classes, labels), _weights(sample_weight, len(labels)))._without_zeros()
         if not len(rows.codes):
             raise ValueError(f"{name} has no row of positive weight; at least one is needed.")
         return rows
 
-    def counted(self) -> Self:
-        """Without the rows of weight 0: those are absent, also where rows are counted."""
+    def _without_zeros(self) -> Self:
+        """Without the rows of weight 0, so that they do not count where rows are counted either."""
         return self if np.all(self.weight > 0.0) else self.take(np.flatnonzero(self.weight))
 
     def take(self, rows: Indices) -> Self:
         return type(self)(self.X[rows], self.codes[rows], self.weight[rows])
 
-    def split(self, fraction: float, random_state: Any) -> tuple[Self, Self | None]:
-        """The rows that train, and a `fraction` of each class to be held out (one row at least).
+    def divided(self, model: Any, eval_set: Any, random: np.random.RandomState) -> tuple[Self, Self | None]:
+        """Training rows, and held-out rows: those of `eval_set`, or a part of these if the model may stop early."""
+        if eval_set is None:
+            return self._split(model.validation_fraction, random) if model.early_stopping else (self, None)
+        if not isinstance(eval_set, tuple | list) or len(eval_set) not in (2, 3):
+            raise ValueError("eval_set must be (X, y) or (X, y, sample_weight).")
+        X, y, *weight = eval_set
+        return self, self.held_out(model._read(X), y, weight[0] if weight else None, model.classes_, "eval_set")
 
-        A class of one row cannot be on both sides, and trains. If fewer than two are left, nothing is held out: rows of
-        one class would praise any forecast of it.
+    def _split(self, fraction: float, random: np.random.RandomState) -> tuple[Self, Self | None]:
+        """The training rows, and a `fraction` of each class to be held out (one row at least).
+
+        A class of one row stays in training. If fewer than two classes are left, nothing is held out: on rows of one
+        class every forecast looks better the closer it is to that class.
         """
         by_class = [np.flatnonzero(self.codes == code) for code in range(int(self.codes.max()) + 1)]
-        divided = [rows for rows in by_class if len(rows) > 1]
-        if len(divided) < 2:
+        divisible = [rows for rows in by_class if len(rows) > 1]
+        if len(divisible) < 2:
             return self, None
-        random = check_random_state(random_state)
-        judging = np.concatenate([_drawn(rows, fraction, random) for rows in divided])
-        is_judging = np.zeros(len(self.codes), dtype=bool)
-        is_judging[judging] = True
-        return self.take(np.flatnonzero(~is_judging)), self.take(np.flatnonzero(is_judging))
+        is_held_out = np.zeros(len(self.codes), dtype=bool)
+        for rows in divisible:
+            count = min(max(round(fraction * len(rows)), 1), len(rows) - 1)
+            is_held_out[random.permutation(rows)[:count]] = True
+        return self.take(np.flatnonzero(~is_held_out)), self.take(np.flatnonzero(is_held_out))
 
 
-def _drawn(rows: Indices, fraction: float, random: np.random.RandomState) -> Indices:
-    count = min(max(round(fraction * len(rows)), 1), len(rows) - 1)
-    return random.permutation(rows)[:count]
+def _weights(sample_weight: ArrayLike | None, n_rows: int) -> Array:
+    weight = checked_weight(sample_weight, n_rows)
+    return np.ones(n_rows) if weight is None else weight
 
 
-def unpack_eval_set(eval_set: Any) -> tuple[Any, Any, Any]:
-    """(X, y, sample_weight), the last one None if it was left out."""
-    if not isinstance(eval_set, tuple | list) or len(eval_set) not in (2, 3):
-        raise ValueError("eval_set must be (X, y) or (X, y, sample_weight).")
-    X, y, *weight = eval_set
-    return X, y, weight[0] if weight else None
-
-
-class Best:
-    """The smallest held-out loss so far, and the number of rounds after which it came."""
+class BestRound:
+    """The smallest held-out loss so far, and the number of rounds after which it was reached."""
 
     def __init__(self, loss: float, patience: int, rounds: int = 0) -> None:
         self.loss, self.rounds, self.patience = loss, rounds, patience
 
     def exhausted(self, loss: float, rounds: int) -> bool:
-        """Note the loss after `rounds` rounds; True if the last improvement is `patience` rounds ago."""
+        """Record the loss after `rounds` rounds; True if the last improvement is `patience` rounds ago."""
         if loss < self.loss:
             self.loss, self.rounds = loss, rounds
         return rounds - self.rounds >= self.patience
 
 
-def small_numbers(weight: Array) -> Array:
+def scaled_weights(weight: Array) -> Array:
     """Weights times a power of 2, the largest about 1: means are the same to the last digit, and no sum overflows."""
     _, exponent = np.frexp(weight.max())
     return np.asarray(np.ldexp(weight, -exponent))
 
 
-def check_interval(value: Any, name: str, low: float, high: float, *, with_low: bool = False) -> None:
-    """Refuse what is not a number in (low, high), or in [low, high)."""
-    number = isinstance(value, Real) and not isinstance(value, bool)
-    if number and (low < value < high or (with_low and value == low)):
-        return
-    rule = f"at least {low:g}" if with_low else f"above {low:g}"
-    raise ValueError(f"{name} must be {rule} and below {high:g}, got {value!r}.")
-
-
-def check_stopping(early_stopping: object, validation_fraction: object, n_iter_no_change: object) -> None:
-    if not isinstance(early_stopping, bool | np.bool_):
-        raise ValueError(f"early_stopping must be True or False, got {early_stopping!r}.")
-    check_interval(validation_fraction, "validation_fraction", 0.0, 1.0)
-    checked_count(n_iter_no_change, "n_iter_no_change", 1)
+def check_rounds(model: Any) -> None:
+    """Check the options that every boosted model has: how many rounds, how long steps are and when to stop."""
+    checked_count(model.n_estimators, "n_estimators", 1)
+    check_interval(model.learning_rate, "learning_rate", 0.0)
+    if not isinstance(model.early_stopping, bool | np.bool_):
+        raise ValueError(f"early_stopping must be True or False, got {model.early_stopping!r}.")
+    check_interval(model.validation_fraction, "validation_fraction", 0.0, 1.0)
+    checked_count(model.n_iter_no_change, "n_iter_no_change", 1)

@@ -1,4 +1,4 @@
-"""One boosted score: trees added by LightGBM for as long as held-out rows gain from them."""
+"""One boosted score: trees of LightGBM for any composite loss, added while the loss of held-out rows falls."""
 
 from __future__ import annotations
 
@@ -7,14 +7,124 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from properly.boosting.objective import Labels, Objective
-from properly.boosting.rows import Best, Rows
+from properly.boosting.rows import BestRound, Rows, scaled_weights
 from properly.inputs.optional import require
+from properly.links import Link
 from properly.losses import Composite, LogLoss
 from properly.numeric.probabilities import Array
 
-_LARGEST = 1e300  # a penalty as good as infinite
+_LONGEST = 100.0  # the longest step of a row in log-odds, before the learning rate
+_FLATTEST = 1e-12  # times the curvature of log loss: a flatter loss counts as if it were as flat as this
+_LARGEST = 1e30  # what LightGBM may be given, which calculates in float32
+_LARGEST_PENALTY = 1e300  # as good as infinite
+
+
+class Labels(NamedTuple):
+    """Which rows are positive, and their weights: above 0, and scaled so that no sum overflows."""
+
+    positive: NDArray[Any]  # bool
+    weight: Array
+
+    @property
+    def rates(self) -> tuple[float, float]:
+        """The base rate p and 1 - p, each accurate to its own last digits however unequal the weights."""
+        positive, negative = float(self.weight[self.positive].sum()), float(self.weight[~self.positive].sum())
+        return positive / (positive + negative), negative / (positive + negative)
+
+    def mean(self, losses: Array) -> float:
+        with np.errstate(invalid="ignore", over="ignore"):
+            return float(np.average(losses, weights=self.weight))
+
+    def losses(self, composite: Composite, v: Array) -> Array:
+        with np.errstate(all="ignore"):
+            return composite._value(self.positive, v)
+
+    def cautious_losses(self, composite: Composite, v: Array) -> Array:
+        """The expected losses if each of the n labels is wrong with probability 1/(n + 2).
+
+        That none of n labels contradicts a forecast close to 0 or 1 does not mean that the next one will not: by
+        Laplace's rule of succession it does with about this probability. It hardly matters unless the loss grows faster
+        than log loss.
+        """
+        doubt = 1.0 / (len(self.positive) + 2.0)
+        with np.errstate(all="ignore"):
+            as_labelled, otherwise = composite._value(self.positive, v), composite._value(~self.positive, v)
+            return (1.0 - doubt) * as_labelled + doubt * otherwise
+
+    def clearly_smaller(self, losses: Array, before: Array) -> bool:
+        """Whether the mean is smaller than before by more than two standard errors of the difference.
+
+        Two, because the number of trees was chosen as the best of many on the same rows.
+        An infinite loss is never smaller, a finite one always smaller than an infinite one.
+        """
+        if not np.isfinite(losses).all():
+            return False
+        if not np.isfinite(before).all():
+            return True
+        gain, share = before - losses, self.weight / self.weight.sum()
+        mean = self.mean(gain)
+        return mean > 2.0 * float(np.sqrt(np.sum((share * (gain - mean)) ** 2)))
+
+
+class Objective:
+    """Gradient and curvature of a composite for LightGBM, in the unit of log loss.
+
+    A loss may be multiplied by any factor, but a ridge penalty depends on it: the factor is chosen so that the expected
+    curvature, summed over the rows when the objective is first called, is that of log loss. The curvature of a row is
+    then the largest of
+
+    - the expected one, ω p'²;
+    - the observed one, which makes the step Newton's where the composite is convex;
+    - that of log loss through the same link, so that rows where the loss is nearly flat do not make long steps;
+    - |gradient| / 100, so that no row, and so no leaf, makes a step of more than 100 (in log-odds at the base rate;
+      Friedman, Hastie & Tibshirani (2000) bound the working response of LogitBoost for the same reason).
+
+    With log loss and the logit the first three are one: p (1-p), LightGBM's own. Weights are divided by their mean, so
+    that none is too small or too large for float32.
+    """
+
+    def __init__(self, composite: Composite, labels: Labels) -> None:
+        self.composite, self.labels = composite, labels
+        self.log_loss = Composite(LogLoss(), composite.link)
+        self.longest = _LONGEST * _per_log_odds(composite.link, *labels.rates)
+        self.scale: float | None = None
+        self.weight = labels.weight / labels.weight.mean()
+        self.weighted = bool(np.any(self.weight != 1.0))
+
+    def __call__(self, v: Array, _: Any) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        with np.errstate(all="ignore"):
+            gradient, curvature = self._derivatives(v)
+            curvature = np.maximum(curvature, np.abs(gradient) / self.longest)
+            if self.weighted:
+                gradient, curvature = gradient * self.weight, curvature * self.weight
+            return _as_float32(gradient), _as_float32(curvature)
+
+    def _derivatives(self, v: Array) -> tuple[Array, Array]:
+        composite, positive = self.composite, self.labels.positive
+        usual = self.log_loss._expected_curvature(positive, v)
+        if composite == self.log_loss:
+            return composite._gradient(positive, v), usual
+        expected = composite._expected_curvature(positive, v)
+        if self.scale is None:
+            total, own = self.labels.mean(usual), self.labels.mean(expected)
+            self.scale = total / max(own, _FLATTEST * total) if total > 0.0 else 0.0
+        curvature = np.maximum(expected, composite._observed_curvature(positive, v))
+        return self.scale * composite._gradient(positive, v), np.maximum(self.scale * curvature, usual)
+
+
+def _per_log_odds(link: Link, p: float, q: float) -> float:
+    """dv/d(log-odds) at a probability; infinite, which bounds nothing, where the derivative underflows."""
+    derivative = float(link.inverse_derivative(link.link(p, q)))
+    return p * q / derivative if derivative > 0.0 else np.inf
+
+
+def _as_float32(x: Array) -> NDArray[np.float32]:
+    """Finite in any case: an exponential loss may overflow, and a curvature at the edge of a link's support."""
+    return np.clip(np.nan_to_num(x), -_LARGEST, _LARGEST).astype(np.float32)
+
+
 RowLosses = Callable[[Labels, Composite, Array], Array]
 
 
@@ -31,22 +141,25 @@ class Boosted(NamedTuple):
 
 
 class Trainer:
-    """Rows to boost and rows to judge by, binned once; several scores can be fitted to them in turn."""
+    """Training rows and held-out rows, binned once; several scores can be fitted to them in turn."""
 
     def __init__(self, rows: Rows, held_out: Rows | None, categorical: list[int], params: dict[str, Any]) -> None:
-        self.lightgbm, self.rows, self.held_out = require("lightgbm", "boosting"), rows, held_out
+        self.lightgbm = require("lightgbm", "boosting")
         # The penalty is worth so many rows of weight 1; the objective makes the mean weight 1.
         with np.errstate(over="ignore"):
-            penalty = min(float(params["lambda_l2"] / rows.weight.mean()), _LARGEST)
+            penalty = min(float(params["lambda_l2"] / rows.weight.mean()), _LARGEST_PENALTY)
         self.params = {**params, "lambda_l2": penalty}
-        self.train = self._dataset(rows, categorical_feature=categorical)
-        self.judge = None if held_out is None else self._dataset(held_out, reference=self.train)
-        self.train.construct()
-        self.splittable = any(self.train.feature_num_bin(feature) > 1 for feature in range(rows.X.shape[1]))
+        train = self._dataset(rows, categorical_feature=categorical)
+        self.parts = [(rows, train)]
+        if held_out is not None:
+            self.parts.append((held_out, self._dataset(held_out, reference=train)))
+        train.construct()
+        self.n_features = rows.X.shape[1]
+        self.splittable = any(train.feature_num_bin(feature) > 1 for feature in range(self.n_features))
 
     def _dataset(self, rows: Rows, **options: Any) -> Any:
-        nothing = np.zeros(len(rows.codes))  # objective and losses know the labels, LightGBM need not
-        return self.lightgbm.Dataset(rows.X, nothing, params=self.params, **options)
+        labels = np.zeros(len(rows.codes))  # objective and losses have the labels, LightGBM needs none
+        return self.lightgbm.Dataset(rows.X, labels, params=self.params, **options)
 
     def boost(
         self, composite: Composite, positive: int, n_estimators: int, patience: int | None, log_first: bool
@@ -61,7 +174,7 @@ class Trainer:
             log_iterations = run.kept
             if not run.grow_while_better(composite, n_estimators, patience, Labels.cautious_losses):
                 run.go_back(log_iterations)
-            if not run.better_than_base_rate():
+            if not run.histories[1][run.kept] <= run.histories[1][0]:  # larger on held-out rows than at the base rate
                 run.go_back(0)
                 log_iterations = 0
                 run.grow_while_better(composite, n_estimators, patience)
@@ -76,31 +189,28 @@ def _reaches_all_probabilities(composite: Composite) -> bool:
 
 
 class _Run:
-    """A booster at work."""
+    """One score while it is boosted."""
 
     def __init__(self, trainer: Trainer, composite: Composite, positive: int) -> None:
-        self.composite, self.kept = composite, 0
-        parts = [(trainer.rows, trainer.train)]
-        if trainer.held_out is not None:
-            parts.append((trainer.held_out, trainer.judge))
-        self.labels = [Labels.of(rows.codes == positive, rows.weight) for rows, _ in parts]
+        self.trainer, self.composite, self.kept = trainer, composite, 0
+        self.labels = [Labels(rows.codes == positive, scaled_weights(rows.weight)) for rows, _ in trainer.parts]
         self.start = float(composite.link.link(*self.labels[0].rates))
-        for rows, dataset in parts:
+        for rows, dataset in trainer.parts:
             dataset.set_init_score(np.full(len(rows.codes), self.start))
-        self.booster = trainer.lightgbm.Booster(trainer.params, trainer.train)
-        for _, dataset in parts[1:]:
+        (_, train), *held_out = trainer.parts
+        self.booster = trainer.lightgbm.Booster(trainer.params, train)
+        for _, dataset in held_out:
             self.booster.add_valid(dataset, "held out")
-        self.n_features, self.splittable = trainer.rows.X.shape[1], trainer.splittable
-        self.histories: list[list[float]] = [[] for _ in parts]
-        self._note()
+        self.histories: list[list[float]] = [[] for _ in trainer.parts]
+        self._record()
 
-    def _note(self) -> None:
-        """Append the losses of the moment."""
+    def _record(self) -> None:
+        """Append the present mean losses."""
         for history, labels, v in zip(self.histories, self.labels, self._scores(), strict=True):
             history.append(labels.mean(labels.losses(self.composite, v)))
 
     def _scores(self) -> list[Array]:
-        """The scores of the rows that train and of those that judge, which LightGBM shows to metrics only."""
+        """The scores of the training rows and of the held-out ones, which LightGBM shows to metrics only."""
         scores: list[Array] = []
 
         def look(v: Array, _: Any) -> tuple[str, float, bool]:
@@ -116,34 +226,29 @@ class _Run:
         objective = Objective(composite, self.labels[0])
         for history in self.histories:
             del history[self.kept + 1 :]
-        for _ in range(n_estimators if self.splittable else 0):
+        for _ in range(n_estimators if self.trainer.splittable else 0):
             if self.booster.update(fobj=objective):
                 return  # no leaf can be split any more
             self.kept += 1
-            self._note()
+            self._record()
             yield self.kept
 
     def grow_while_better(
         self, composite: Composite, n_estimators: int, patience: int, row_losses: RowLosses = Labels.losses
     ) -> bool:
-        """The same, but back to where held-out rows have the smallest mean of `row_losses`; whether it fell clearly."""
-        judges = self.labels[1]
-        first = smallest = row_losses(judges, composite, self._scores()[1])
-        best = Best(judges.mean(first), patience, self.kept)
+        """The same, then back to the smallest mean of `row_losses` over held-out rows; whether that fell clearly."""
+        held_out = self.labels[1]
+        first = smallest = row_losses(held_out, composite, self._scores()[1])
+        best = BestRound(held_out.mean(first), patience, self.kept)
         for trees in self.grow(composite, n_estimators):
-            losses = row_losses(judges, composite, self._scores()[1])
-            exhausted = best.exhausted(judges.mean(losses), trees)
+            losses = row_losses(held_out, composite, self._scores()[1])
+            exhausted = best.exhausted(held_out.mean(losses), trees)
             if best.rounds == trees:
                 smallest = losses
             if exhausted:
                 break
         self.go_back(best.rounds)
-        return judges.clearly_smaller(smallest, first)
-
-    def better_than_base_rate(self) -> bool:
-        """Whether the held-out loss is no larger than without any tree."""
-        history = self.histories[1]
-        return history[self.kept] <= history[0]
+        return held_out.clearly_smaller(smallest, first)
 
     def go_back(self, trees: int) -> None:
         for _ in range(self.kept - trees):
@@ -159,5 +264,7 @@ class _Run:
             min(log_iterations, self.kept),
             train,
             held_out[0] if held_out else np.empty(0),
-            self.booster.feature_importance("gain", iteration=self.kept) if self.kept else np.zeros(self.n_features),
+            self.booster.feature_importance("gain", iteration=self.kept)
+            if self.kept
+            else np.zeros(self.trainer.n_features),
         )

@@ -358,9 +358,8 @@ def scores_of(estimator: Any, X: Any) -> Array:
 
 def _decides(estimator: Any) -> bool:
     """Whether there is a decision function that is more than logarithms of probabilities without their infinities."""
-    method = getattr(type(innermost(estimator)), "decision_function", None)
-    logarithms = (LogScoreClassifier.decision_function, Calibrator.decision_function)
-    return hasattr(estimator, "decision_function") and method not in logarithms
+    from_probabilities = getattr(innermost(estimator), "_decisions_from_probabilities", False)
+    return hasattr(estimator, "decision_function") and not from_probabilities
 
 
 def _refuse_pairs(inner: Any) -> None:

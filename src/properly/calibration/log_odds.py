@@ -23,8 +23,8 @@ from properly.kernels import Block, Statistic
 from properly.numeric.limits import FARTHEST
 from properly.numeric.probabilities import Array
 from properly.numeric.scaling import Standardizer
-from properly.solvers import Status
-from properly.solvers.dense import newton_minimum, shrinks_linearly, solve_least_norm
+from properly.solvers import Status, shrinks_linearly
+from properly.solvers.dense import newton_minimum, solve_least_norm
 
 Features = Callable[[Array], Array]
 

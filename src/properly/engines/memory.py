@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 from threadpoolctl import ThreadpoolController
 
 from properly.engines.base import Engine, Given, S, add_up, combine_weights
-from properly.inputs.frames import checked_features
+from properly.inputs.features import checked_features
 from properly.inputs.labels import checked_labels
 from properly.inputs.weights import checked_offset, checked_weight
 from properly.kernels import Block

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_array, column_or_1d
 
 from properly.engines.base import Engine, Given, combine_weights
 from properly.engines.memory import MemoryEngine
-from properly.inputs.frames import check_names
+from properly.inputs.features import check_names
 from properly.inputs.labels import encode
 from properly.inputs.optional import require
 from properly.inputs.options import choose

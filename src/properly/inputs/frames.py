@@ -1,4 +1,7 @@
-"""Tables of every kind in use: arrays, sparse matrices, and data frames of pandas, polars and pyarrow."""
+"""Tables of every kind in use: arrays, sparse matrices, and data frames of pandas, polars and pyarrow.
+
+These functions are the only ones that know how the columns of each kind are reached.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_array, validate_data
 
 ColumnName = Any  # of a data frame usually text, of an array a number
 
@@ -20,8 +21,8 @@ def is_frame(X: Any) -> bool:
     return hasattr(X, "columns")
 
 
-def as_table(X: Any) -> Any:
-    """Data frames as they are, sparse matrices by rows, everything else as an array of two dimensions."""
+def frame_or_array(X: Any) -> Any:
+    """Data frames as they are, sparse matrices in rows, everything else as an array; of two dimensions."""
     if is_frame(X):
         return X
     table = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X)
@@ -37,11 +38,13 @@ def column_names(X: Any) -> list[ColumnName]:
     return list(getattr(X, "column_names", X.columns))  # what pyarrow calls columns are values
 
 
-def column_of(X: Any, name: ColumnName) -> Any:
-    """One column, in the library's own form."""
-    if is_frame(X):
-        return X[name]
-    return X[:, [name]].toarray()[:, 0] if sparse.issparse(X) else X[:, name]
+def column_at(X: Any, position: int) -> Any:
+    """One column, in the library's own form; found by its position, as names need not be unique."""
+    if hasattr(X, "iloc"):
+        return X.iloc[:, position]
+    if hasattr(X, "column_names"):  # pyarrow
+        return X.column(position)
+    return X[:, [position]].toarray()[:, 0] if sparse.issparse(X) else X[:, position]
 
 
 def selected(X: Any, names: list[ColumnName]) -> Any:
@@ -61,7 +64,7 @@ def table_like(X: Any, columns: dict[ColumnName, NDArray[Any]]) -> Any:
 def stacked(background: Any, X: Any) -> Any:
     """The background on top of the records: arrays, or data frames with the columns of the background."""
     if not is_frame(background):
-        points, records = as_table(background), as_table(X if not is_frame(X) else np.asarray(X))
+        points, records = frame_or_array(background), frame_or_array(X if not is_frame(X) else np.asarray(X))
         if points.shape[1] != records.shape[1]:
             raise ValueError(
                 f"background and X must be tables with the same columns, got shapes {points.shape} and {records.shape}."
@@ -89,7 +92,7 @@ def is_category(column: Any) -> bool:
 
 
 def located(entry: Any, names: Sequence[ColumnName], what: str) -> int:
-    """The place of a column that is given by its name or else by its number."""
+    """The position of a column that is given by its name or else by its position; `what` begins the message."""
     if entry in names:
         return names.index(entry)
     if isinstance(entry, Integral) and not isinstance(entry, bool) and 0 <= int(entry) < len(names):
@@ -98,45 +101,8 @@ def located(entry: Any, names: Sequence[ColumnName], what: str) -> int:
 
 
 def missing_in(values: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which entries are None or nan, or pandas' NA, which answers no comparison."""
+    """Which entries are None, nan, or pandas' NA (which cannot be compared with anything)."""
     pandas = sys.modules.get("pandas")
     if pandas is not None:
         return np.asarray(pandas.isna(values), dtype=bool)
     return np.array((values != values) | (values == None), dtype=bool)  # noqa: E711 - of every element
-
-
-def checked_features(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
-    """X as an array or sparse matrix of numbers; records the features, or compares them with those of the fit."""
-    options = {
-        "accept_sparse": ("csr", "csc"),
-        "dtype": (np.float64, np.float32),
-        "ensure_all_finite": not reset,  # a fit looks at the sums of squares instead, which saves it a pass
-    }
-    names = _column_names(X)
-    if names is None:
-        return validate_data(estimator, X, reset=reset, **options)
-    X = check_array(X, estimator=estimator, input_name="X", **options)
-    check_names(estimator, names, reset=reset)
-    if reset:
-        estimator.n_features_in_ = X.shape[1]
-    return X
-
-
-def check_names(estimator: BaseEstimator, names: list[str], *, reset: bool) -> None:
-    """Record the names of the features, or compare them with those of the fit."""
-    if reset:
-        estimator.feature_names_in_ = np.asarray(names, dtype=object)
-        return
-    fitted = getattr(estimator, "feature_names_in_", None)
-    if fitted is not None and list(fitted) != names:
-        raise ValueError(
-            f"The feature names should match those that were passed during fit: {list(fitted)}, got {names}; "
-            "select the columns in this order."
-        )
-
-
-def _column_names(X: Any) -> list[str] | None:
-    """The names of Arrow and polars tables, which not every version of scikit-learn looks for."""
-    library = type(X).__module__.partition(".")[0]
-    attribute = {"pyarrow": "column_names", "polars": "columns"}.get(library, "")
-    return list(getattr(X, attribute)) if hasattr(X, attribute) else None

@@ -56,6 +56,20 @@ def check_finite(value: object, name: str) -> None:
         raise ValueError(f"{name} must be finite, got {value}.")
 
 
+def check_interval(value: object, name: str, low: float, high: float = inf, *, with_low: bool = False) -> None:
+    """Refuse what is not a number in (low, high), or in [low, high).
+
+    >>> check_interval(-1, "learning_rate", 0.0)
+    Traceback (most recent call last):
+    ValueError: learning_rate must be above 0 and finite, got -1.
+    """
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    if number and (low < value < high or (with_low and value == low)):  # type: ignore[operator]
+        return
+    rule = f"{'at least' if with_low else 'above'} {low:g} and {'finite' if high == inf else f'below {high:g}'}"
+    raise ValueError(f"{name} must be {rule}, got {value!r}.")
+
+
 def checked_names(names: Iterable[object], reserved: Iterable[str] = ()) -> tuple[str, ...]:
     """Names that a user chose, as strings.
 

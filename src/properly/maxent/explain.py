@@ -15,12 +15,12 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from properly.inputs.columns import are_numbers, column_values
+from properly.inputs.features import are_numbers, column_values, listed_columns
 from properly.inputs.frames import (
     ColumnName,
-    as_table,
+    column_at,
     column_names,
-    column_of,
+    frame_or_array,
     is_category,
     is_frame,
     located,
@@ -92,7 +92,7 @@ def response_curve(model: Any, X: Any, column: ColumnName, *, label: int = 1, n_
     True
     """
     check_is_fitted(model)
-    X = as_table(X)
+    X = frame_or_array(X)
     names = column_names(X)
     place = located(column, names, "column is")
     if not X.shape[0]:
@@ -106,9 +106,8 @@ def response_curve(model: Any, X: Any, column: ColumnName, *, label: int = 1, n_
     categorical = features.categorical_ if isinstance(features, MaxentFeatures) else ()
     average = {}
     for j, name in enumerate(names):
-        column = column_of(X, name)
-        found = column_values(column, name)
-        numeric = are_numbers(found) and found.dtype.kind != "b" and j not in categorical and not is_category(column)
+        found, numeric = column_values(X, j), j not in categorical and not is_category(column_at(X, j))
+        numeric &= are_numbers(found) and found.dtype.kind != "b"
         if j == place:
             along = np.linspace(found.min(), found.max(), int(n_points)) if numeric else np.unique(found)
         average[name] = np.mean(found, dtype=np.float64) if numeric else _most_frequent(found)
@@ -142,7 +141,7 @@ def jackknife(model: Maxent, X: Any, y: ArrayLike, sample_weight: ArrayLike | No
     """
     if not isinstance(model, Maxent):
         raise ValueError(f"model must be Maxent or EntropyWeightedMaxent, got {type(model).__name__}.")
-    X = as_table(X)
+    X = frame_or_array(X)
     names = column_names(X)
     if len(names) < 2:
         raise ValueError(f"X must have at least two columns to leave one out, got {len(names)}.")
@@ -166,7 +165,7 @@ def _restricted(model: Maxent, X: Any, kept: list[ColumnName]) -> Maxent:
     """The model for some of the columns: of those that are categorical, the ones that are left."""
     restricted, names = clone(model), column_names(X)
     if isinstance(restricted.features, MaxentFeatures) and restricted.features.categorical is not None:
-        named = [names[located(entry, names, "categorical names")] for entry in restricted.features.categorical]
+        named = [names[j] for j in listed_columns(restricted.features.categorical, names, "categorical")]
         left = [name for name in kept if name in named]
         # In an array the columns that are left have new numbers.
         restricted.features.set_params(categorical=left if is_frame(X) else [kept.index(name) for name in left])

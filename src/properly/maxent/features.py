@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from properly.inputs.columns import Columns, read_columns
+from properly.inputs.features import Columns, read_columns
 from properly.inputs.options import checked_count
 from properly.maxent.design_matrix import ComputedMatrix, FeatureFormulas, KnotFeatures
 from properly.maxent.sample import UNLABELLED, row_weights

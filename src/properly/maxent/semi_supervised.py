@@ -19,7 +19,7 @@ from sklearn.utils import Tags, assert_all_finite
 from sklearn.utils.validation import _check_feature_names_in, _num_samples, check_is_fitted, validate_data
 
 from properly.classifier import LogScoreClassifier
-from properly.inputs.frames import checked_features
+from properly.inputs.features import checked_features
 from properly.inputs.options import choose
 from properly.inputs.unwrap import last_step, weight_parameter
 from properly.maxent.design_matrix import DesignMatrix, StoredMatrix

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from properly.inputs.frames import as_table, missing_in, stacked
+from properly.inputs.frames import frame_or_array, missing_in, stacked
 from properly.inputs.unwrap import last_step
 from properly.maxent.design_matrix import DesignMatrix
 from properly.maxent.features import MaxentFeatures, checked_kinds
@@ -85,7 +85,7 @@ def fit_species(
             f"model must be Maxent, EntropyWeightedMaxent or ClassRobustLogisticRegression, got {type(model).__name__}."
         )
     names = column_or_1d(species)
-    X = as_table(X)
+    X = frame_or_array(X)
     check_consistent_length(X, names)
     if not len(names):
         raise ValueError("X has no records; at least one is needed.")

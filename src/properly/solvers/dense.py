@@ -191,13 +191,3 @@ def positive_factor(matrix: Array) -> tuple[Array, Array]:
             if not jitter < 1.0:  # not a number: no jitter helps
                 raise
             jitter = max(_JITTER, 10.0 * jitter)
-
-
-def shrinks_linearly(sizes: Array) -> bool:
-    """Whether Newton's steps shrank by a constant factor up to the end, where they should converge faster and faster.
-
-    The likelihood of a logistic regression has no finite maximum then: the classes are separated, but for rows on the
-    border between them.
-    """
-    late = sizes[-4:]
-    return len(sizes) >= 12 and bool(np.all(late[1:] > 0.4 * late[:-1]))

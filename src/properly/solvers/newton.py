@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -105,7 +106,7 @@ def _minimise(problem: Problem, start: Array, tol: float, max_iter: int) -> Solu
     return ended(Status.CONVERGED if converged else Status.OUT_OF_ITERATIONS, max_iter)
 
 
-def shrinks_linearly(sizes: list[float]) -> bool:
+def shrinks_linearly(sizes: Sequence[float] | Array) -> bool:
     """Whether the last of twelve Newton steps or more shrank by no more than a constant factor.
 
     Near an optimum they shrink faster and faster. Otherwise there is no finite optimum: the classes are separable, if

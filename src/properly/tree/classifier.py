@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,17 +14,19 @@ from sklearn.utils import Bunch, Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from properly.inputs.categories import known_table, seen_categories, training_table
-from properly.inputs.options import check_finite, checked_count
+from properly.classifier import chosen, decisions
+from properly.inputs.features import known_table, seen_categories, training_table
+from properly.inputs.options import check_interval, checked_count
 from properly.inputs.weights import checked_class_weights, checked_weight
 from properly.losses import Loss, get_loss
 from properly.numeric.probabilities import Array
-from properly.tree.binning import Bins, bin_categories, bin_numbers, exact_weights
-from properly.tree.display import TreeWords, draw
+from properly.tree.binning import bin_categories, bin_numbers, exact_weights
+from properly.tree.display import LabelledTree, draw
 from properly.tree.growth import grow, prune, pruning_path
 from properly.tree.splits import Impurity
 from properly.tree.structure import Integers, Tree
 
+_FARTHEST = 1e100  # of the log-odds: others can still calculate with their squares
 _FEATURES_AS = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
 
 
@@ -32,9 +34,9 @@ class ProperTreeClassifier(ClassifierMixin, BaseEstimator):
     """Class probabilities from a tree that splits, and is pruned, by the entropy of any proper loss.
 
     The impurity of a node is the loss of its best constant forecast, weight · H(share of each class), H the entropy of
-    the loss. Each split takes off as much of it as one split can. Squared loss gives the Gini tree of CART,
-    log loss that of C4.5; `BetaLoss.tailored(c, concentration)` and `CostWeightedLoss(c)` give trees for decisions at
-    the threshold c, which spend their leaves where the probability crosses it.
+    the loss. Each split is the one that lowers it most. Squared loss gives the Gini tree of CART, log loss that of
+    C4.5; `BetaLoss.tailored(c, concentration)` and `CostWeightedLoss(c)` give trees for decisions at the threshold c,
+    whose splits are mostly where the probability crosses it.
 
     Parameters
     ----------
@@ -46,15 +48,15 @@ class ProperTreeClassifier(ClassifierMixin, BaseEstimator):
     min_samples_leaf : float, default 20
         The least weight in a leaf: the number of rows if there are no weights.
     ccp_alpha : float, default 0.0
-        The price of a leaf in cost-complexity pruning. Kept is the smallest subtree that minimises the mean training
-        loss + ccp_alpha · leaves. At 0 only splits that gained nothing in the end are undone.
+        The price of a leaf in cost-complexity pruning, which keeps the smallest subtree that minimises the mean
+        training loss + ccp_alpha · leaves. At 0 only subtrees that do not lower the loss at all are removed.
     shrinkage : float, default 1.0
         The weight, in rows, of the parent's probability in the child's: p = (w_k + shrinkage · p_parent) /
-        (w + shrinkage) from the root down, w_k the weight of the class and w of the node. With 0 leaves
-        give the shares of their classes, and a leaf of one class says 0 or 1.
+        (w + shrinkage) from the root down, w_k the weight of the class and w of the node. With 0 the
+        probabilities are the shares of the classes in a leaf: 0 and 1 if it has one class only.
     n_bins : int, default 255
-        A feature with more distinct values is cut into this many bins of about equal weight, and split between them
-        only. With fewer the split is exact.
+        A feature with more distinct values is cut into this many bins of about equal weight, and split between bins
+        only. One with fewer can be split between any two values.
     categorical_features : sequence of int, str or bool, or None, default None
         Which columns hold categories, besides those of a data frame's own type for them: positions, names or a
         mask. The categories may be numbers or strings. A node sends any set of them left, not only one.
@@ -74,15 +76,17 @@ class ProperTreeClassifier(ClassifierMixin, BaseEstimator):
     Weight 2 means the row twice, also in `min_samples_leaf` and `shrinkage`; weights that sum to 1 therefore allow no
     split at all. Each weight is rounded to 2⁻⁵² of their sum, which makes all sums exact.
 
-    Missing values (nan) go to the side where they do better; to the heavier side where training had none. A category
-    that was not seen in training is taken as missing, one that was not seen in a node goes where missing values go.
+    Missing values (nan) go to the side where the loss is smaller; to the side of larger weight if the node had none in
+    training. A category that was not seen in training counts as missing, one not seen in a node goes where missing
+    values go.
     Two classes: no set of categories is better than the one found, unless `min_samples_leaf` forbids the best of all;
     then some other allowed set may be better. More classes: the sets tried are cuts in the order of the largest
     class's shares, which may miss the best.
 
     Of equally good splits the one with the larger gain in squared loss is taken, then the more even one, then the
-    first. That matters for `CostWeightedLoss`, whose entropy is straight on either side of c: a split sees a gain
-    only if its sides fall on different sides of c. Such splits may still prepare others; if not, pruning undoes them.
+    first. That matters for `CostWeightedLoss`, whose entropy is straight on either side of c: a split has a gain only
+    if the shares of its two children lie on different sides of c. A split without a gain may still lead to others that
+    have one; if it does not, pruning removes it.
 
     References
     ----------
@@ -103,6 +107,8 @@ class ProperTreeClassifier(ClassifierMixin, BaseEstimator):
     │  └─ x1 > 0.300511: P(1) = 0.072, weight 211
     └─ x2 > 0.144946: P(1) = 0.565, weight 1709
     """
+
+    _decisions_from_probabilities: ClassVar[bool] = True  # so a calibrator reads those, which may be 0 or 1
 
     def __init__(
         self,
@@ -135,7 +141,7 @@ class ProperTreeClassifier(ClassifierMixin, BaseEstimator):
         """
         self._check_options()
         self.tree_ = prune(self._grown(X, y, sample_weight), float(self.ccp_alpha))
-        self.probabilities_ = self.tree_.shrunken(float(self.shrinkage))
+        self.probabilities_, self._log_probabilities = self.tree_.shrunken(float(self.shrinkage))
         return self
 
     def cost_complexity_pruning_path(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Bunch:
@@ -153,14 +159,20 @@ class ProperTreeClassifier(ClassifierMixin, BaseEstimator):
         return np.asarray(self.probabilities_[leaf])
 
     def predict_log_proba(self, X: Any) -> Array:
-        """The logarithms of `predict_proba`."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+        """The logarithms of `predict_proba`, also where those underflow; -inf where a probability is 0."""
+        leaf = self.apply(X)
+        return np.asarray(self._log_probabilities[leaf])
+
+    def decision_function(self, X: Any) -> Array:
+        """The log-odds of the second of two classes, of shape (n,); log-probabilities of shape (n, K) for more.
+
+        Where a probability is exactly 0 or 1 they are ±1e100, not infinite.
+        """
+        return np.clip(decisions(self.predict_log_proba(X)), -_FARTHEST, _FARTHEST)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class."""
-        most_probable = self.predict_proba(X).argmax(axis=1)
-        return np.asarray(self.classes_[most_probable])
+        return chosen(self.predict_proba(X), self.classes_)
 
     def apply(self, X: Any) -> Integers:
         """The leaf that each row falls into, as an index into the arrays of ``tree_``."""
@@ -185,28 +197,24 @@ class ProperTreeClassifier(ClassifierMixin, BaseEstimator):
         return gain / (gain.sum() or 1.0)
 
     def export_text(self, feature_names: Sequence[str] | None = None) -> str:
-        """The tree in words: every node with its condition, its probability and its training weight."""
-        return self._words(feature_names).text()
+        """The tree as text: every node with its condition, its probability and its training weight."""
+        return self._labelled(feature_names).text()
 
     def plot(self, ax: Any = None, feature_names: Sequence[str] | None = None, *, max_depth: int | None = None) -> Any:
         """Draw the tree, or its upper `max_depth` levels of splits; needs matplotlib. Returns the axes."""
-        words = self._words(feature_names)
+        labelled = self._labelled(feature_names)
         if max_depth is not None:
-            checked_count(max_depth, "max_depth", 0)
-            kept = words.tree.depth <= max_depth
-            tree = words.tree.cut(words.tree.depth == max_depth)
-            words = replace(words, tree=tree, probabilities=words.probabilities[kept])
-        return draw(words, ax)
+            depth = self.tree_.depth
+            tree = self.tree_.cut(depth == checked_count(max_depth, "max_depth", 0))
+            labelled = replace(labelled, tree=tree, probabilities=self.probabilities_[depth <= max_depth])
+        return draw(labelled, ax)
 
     def _check_options(self) -> None:
         if self.max_depth is not None:
             checked_count(self.max_depth, "max_depth", 0)
         checked_count(self.n_bins, "n_bins", 2)
         for name in ("min_samples_leaf", "ccp_alpha", "shrinkage"):
-            value = getattr(self, name)
-            check_finite(value, name)
-            if value < 0.0:
-                raise ValueError(f"{name} must not be negative, got {value}.")
+            check_interval(getattr(self, name), name, 0.0, with_low=True)
 
     def _grown(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> Tree:
         """The tree before pruning; records classes and features."""
@@ -223,20 +231,14 @@ class ProperTreeClassifier(ClassifierMixin, BaseEstimator):
         self.classes_ = classes
         values, self.categories_ = seen_categories(values, categories)
         self._has_missing = np.asarray(np.isnan(values).any(axis=0))
-        return grow(
-            [self._bins(column, position, weight) for position, column in enumerate(values.T)],
-            label,
-            weight,
-            impurity,
-            n_classes=len(classes),
-            max_depth=np.inf if self.max_depth is None else int(self.max_depth),
-            smallest=float(self.min_samples_leaf),
-        )
-
-    def _bins(self, column: Array, position: int, weight: Array | None) -> Bins:
-        if position in self.categories_:
-            return bin_categories(column, len(self.categories_[position]))
-        return bin_numbers(column, weight, int(self.n_bins))
+        bins = [
+            bin_categories(column, len(self.categories_[position]))
+            if position in self.categories_
+            else bin_numbers(column, weight, int(self.n_bins))
+            for position, column in enumerate(values.T)
+        ]
+        max_depth = np.inf if self.max_depth is None else int(self.max_depth)
+        return grow(bins, label, weight, impurity, max_depth, float(self.min_samples_leaf))
 
     def _exact(self, weight: Array, label: Integers, classes: NDArray[Any], class_weight: Array) -> Array:
         """The weights, exact to add, after a look at what that leaves."""
@@ -258,14 +260,14 @@ class ProperTreeClassifier(ClassifierMixin, BaseEstimator):
             )
         return weight
 
-    def _words(self, feature_names: Sequence[str] | None) -> TreeWords:
+    def _labelled(self, feature_names: Sequence[str] | None) -> LabelledTree:
         check_is_fitted(self)
         if feature_names is None:
             feature_names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)])
         if len(feature_names) != self.n_features_in_:
             raise ValueError(f"feature_names must have {self.n_features_in_} entries, got {len(feature_names)}.")
         names = [str(name) for name in feature_names]
-        return TreeWords(self.tree_, self.probabilities_, names, self.classes_, self.categories_, self._has_missing)
+        return LabelledTree(self.tree_, self.probabilities_, names, self.classes_, self.categories_, self._has_missing)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -1,4 +1,4 @@
-"""A tree in words and as a picture."""
+"""A tree as text and as a picture."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _LISTED = 6  # categories named before the rest is only counted
 
 
 @dataclass(frozen=True)
-class TreeWords:
-    """A tree with all that is needed to speak about it."""
+class LabelledTree:
+    """A tree with the names of its features, classes and categories."""
 
     tree: Tree
     probabilities: Array
@@ -31,13 +31,10 @@ class TreeWords:
 
     @cached_property
     def parent(self) -> NDArray[np.intp]:
-        """The parent of every node, -1 of the root."""
-        parent, inner = np.full(len(self.tree.left), -1), np.flatnonzero(~self.tree.is_leaf)
-        parent[self.tree.left[inner]] = parent[self.tree.right[inner]] = inner
-        return parent
+        return self.tree.parent
 
     def possible(self, node: int, feature: int) -> tuple[NDArray[np.bool_], bool]:
-        """Which categories of a feature the splits above a node leave, and whether a missing value can come there."""
+        """Which categories of a feature can reach a node, by the splits above it, and whether missing values can."""
         tree = self.tree
         categories = np.ones(len(self.categories.get(feature, ())), dtype=np.bool_)
         missing = bool(self.has_missing[feature])
@@ -51,7 +48,7 @@ class TreeWords:
         return categories, missing
 
     def condition(self, node: int, left: bool) -> str:
-        """What is true of the rows that go left, or right, at a node, besides what is true of all that come there."""
+        """The condition on which a row that has reached a node goes left there, or right."""
         tree, feature = self.tree, int(self.tree.feature[node])
         name, (possible, missing) = self.names[feature], self.possible(node, feature)
         missing &= bool(tree.missing_left[node]) == left
@@ -82,8 +79,7 @@ class TreeWords:
         """One line per node, indented by its depth."""
         tree = self.tree
         lines = [f"{self.probability(0)}, weight {self.weight(0)}"]
-        # the line's part left of each child's own, from its parent on
-        margins = {0: ""}
+        margins = {0: ""}  # what comes before the branches of a node's children
         for node in range(1, len(tree.left)):
             above = int(self.parent[node])
             is_left = tree.left[above] == node
@@ -104,13 +100,12 @@ def _membership(inside: list[Any], outside: list[Any]) -> str:
 _WRAPPED = 24  # characters in a line
 
 
-def draw(words: TreeWords, ax: Any = None) -> Any:
+def draw(labelled: LabelledTree, ax: Any = None) -> Any:
     """Nodes as boxes, coloured by their probability; the branch to the left is where the condition holds.
 
-    A branch is the thicker the more weight goes along it. Several classes: the colour is that of the most probable.
+    The more weight goes along a branch, the thicker it is. Several classes: the colour is that of the most probable.
     """
-    tree = words.tree
-    x = _leaf_columns(words)
+    tree, x = labelled.tree, _positions(labelled.tree)
     n_leaves, depth = int(np.count_nonzero(tree.is_leaf)), int(tree.depth.max())
     if ax is None:
         pyplot = require("matplotlib.pyplot", "plots")
@@ -123,10 +118,10 @@ def draw(words: TreeWords, ax: Any = None) -> Any:
             for child in (tree.left[node], tree.right[node]):
                 line = [x[node], x[child]], [-tree.depth[node], -tree.depth[child]]
                 ax.plot(*line, color="0.6", linewidth=0.8 + 8.0 * share[child] ** 0.5, solid_capstyle="round", zorder=1)
-        lines = [] if tree.is_leaf[node] else wrap(words.condition(node, left=True), _WRAPPED)
-        lines += [_probability(words, node), f"weight {words.weight(node)}"]
+        lines = [] if tree.is_leaf[node] else wrap(labelled.condition(node, left=True), _WRAPPED)
+        lines += [_probability(labelled, node), f"weight {labelled.weight(node)}"]
         place = x[node], -tree.depth[node], "\n".join(lines)
-        box = {"boxstyle": "round,pad=0.35", "facecolor": _colour(words, node), "edgecolor": "0.3", "linewidth": 0.8}
+        box = {"boxstyle": "round,pad=0.35", "facecolor": _colour(labelled, node), "edgecolor": "0.3", "linewidth": 0.8}
         ax.text(*place, ha="center", va="center", fontsize=size, bbox=box, zorder=2)
     if not tree.is_leaf[0]:
         for child, answer in ((tree.left[0], "yes"), (tree.right[0], "no")):
@@ -138,24 +133,23 @@ def draw(words: TreeWords, ax: Any = None) -> Any:
     return ax
 
 
-def _leaf_columns(words: TreeWords) -> Array:
+def _positions(tree: Tree) -> Array:
     """Leaves side by side, every other node in the middle above its children."""
-    tree = words.tree
     x = np.where(tree.is_leaf, np.cumsum(tree.is_leaf) - 1.0, 0.0)
     for inner in reversed(list(tree.inner_by_depth())):
         x[inner] = 0.5 * (x[tree.left[inner]] + x[tree.right[inner]])
     return x
 
 
-def _probability(words: TreeWords, node: int) -> str:
-    p = words.probabilities[node]
-    return words.probability(node) if len(p) == 2 else f"{words.classes[p.argmax()]} {p.max():.3f}"
+def _probability(labelled: LabelledTree, node: int) -> str:
+    p = labelled.probabilities[node]
+    return labelled.probability(node) if len(p) == 2 else f"{labelled.classes[p.argmax()]} {p.max():.3f}"
 
 
-def _colour(words: TreeWords, node: int) -> tuple[float, ...]:
+def _colour(labelled: LabelledTree, node: int) -> tuple[float, ...]:
     """Pale, so that the text on it can be read."""
     colormaps = require("matplotlib", "plots").colormaps
-    p = words.probabilities[node]
+    p = labelled.probabilities[node]
     if len(p) == 2:
         colour = np.array(colormaps["coolwarm"](p[1])[:3])
     else:

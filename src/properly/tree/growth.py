@@ -2,41 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from heapq import heapify, heappop, heappush
 from math import inf
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
 from properly.numeric.probabilities import Array
 from properly.tree.binning import Bins
 from properly.tree.splits import TIE, Impurity, Rows, Splits, best_splits, class_weights
-from properly.tree.structure import Booleans, Integers, Tree, depth_first, goes_left
-
-
-class _Level(NamedTuple):
-    """The nodes of one level; `split` has one entry for each node that is split."""
-
-    class_weight: Array  # (n_nodes, n_classes)
-    n_rows: Integers
-    inner: Integers  # the nodes that are split
-    split: Splits
+from properly.tree.structure import LEAF, Booleans, Integers, Tree, depth_first
 
 
 def grow(
-    features: list[Bins],
-    label: Integers,
-    weight: Array | None,
-    impurity: Impurity,
-    *,
-    n_classes: int,
-    max_depth: float,
-    smallest: float,
+    features: list[Bins], label: Integers, weight: Array | None, impurity: Impurity, max_depth: float, smallest: float
 ) -> Tree:
     """Split as long as a node has several classes and a split leaves `smallest` weight on both sides."""
     rows = Rows(np.arange(len(label)), np.zeros(len(label), dtype=np.intp), label, weight)
-    levels: list[_Level] = []
-    n_nodes = 1
+    levels: list[dict[str, Any]] = []
+    n_nodes, first, n_sets, n_classes = 1, 0, 0, int(label.max()) + 1
     while n_nodes:
         totals = class_weights(rows.node, rows, n_classes, n_nodes)
         n_rows = np.bincount(rows.node, minlength=n_nodes)
@@ -46,23 +31,33 @@ def grow(
         split = best_splits(rows, features, totals[:, open_nodes], impurity, smallest)
         found = split.feature >= 0
         rows = _descend(_only(rows, found), features, split := split.take(found))
-        levels.append(_Level(totals.T, n_rows, np.flatnonzero(open_nodes)[found], split))
-        n_nodes = 2 * len(split.feature)
-    return depth_first(_joined(levels, impurity))
+        inner, by_set = np.flatnonzero(open_nodes)[found], split.cut < 0
+        first += n_nodes  # the number of the first node of the next level
+        left = first + 2 * np.arange(len(inner))
+        splits = {
+            "left": left,
+            "right": left + 1,
+            "feature": split.feature,
+            "threshold": split.threshold,
+            "missing_left": split.missing_left,
+            "set_index": np.where(by_set, n_sets + np.cumsum(by_set) - 1, -1),
+        }
+        level = {name: np.full(n_nodes, entry) for name, entry in LEAF.items()}
+        for name, entries in splits.items():
+            level[name][inner] = entries
+        depth, sets = np.full(n_nodes, len(levels)), split.sets.T[by_set]
+        levels.append(level | {"sets": sets, "depth": depth, "class_weight": totals.T, "n_rows": n_rows})
+        n_nodes, n_sets = 2 * len(inner), n_sets + int(by_set.sum())
+    joined = {name: np.concatenate([level[name] for level in levels]) for name in levels[0]}
+    return depth_first(Tree(**joined, impurity=impurity(joined["class_weight"].T)))
 
 
 def _only(rows: Rows, kept: Booleans) -> Rows:
     """The rows of the nodes to be kept, which are numbered anew."""
     if kept.all():
         return rows
-    position = np.cumsum(kept) - 1
-    inside = kept[rows.node]
-    return Rows(
-        rows.row[inside],
-        position[rows.node[inside]],
-        rows.label[inside],
-        None if rows.weight is None else rows.weight[inside],
-    )
+    rows = rows.take(kept[rows.node])
+    return replace(rows, node=(np.cumsum(kept) - 1)[rows.node])
 
 
 def _descend(rows: Rows, features: list[Bins], split: Splits) -> Rows:
@@ -72,50 +67,17 @@ def _descend(rows: Rows, features: list[Bins], split: Splits) -> Rows:
         bins = features[index]
         here = np.flatnonzero(split.feature[rows.node] == index)
         code, at = bins.code[rows.row[here]], rows.node[here]
-        set_index = at if bins.categorical else np.full(len(at), -1)
-        left = goes_left(code, code == len(bins.low), split.cut[at], split.missing_left[at], set_index, split.sets)
-        node[here] += ~left
-    order = np.argsort(node, kind="stable")
-    return Rows(rows.row[order], node[order], rows.label[order], None if rows.weight is None else rows.weight[order])
-
-
-def _joined(levels: list[_Level], impurity: Impurity) -> Tree:
-    """The levels one after the other as one tree."""
-    sizes = np.array([len(level.n_rows) for level in levels])
-    first = np.cumsum(sizes) - sizes
-    n_nodes = int(sizes.sum())
-    left, feature, set_index = (np.full(n_nodes, -1) for _ in range(3))
-    threshold, missing_left = np.full(n_nodes, np.nan), np.zeros(n_nodes, dtype=np.bool_)
-    sets, n_sets = [], 0
-    for level, start, following in zip(levels, first, np.append(first[1:], n_nodes), strict=True):
-        inner, split = start + level.inner, level.split
-        left[inner] = following + 2 * np.arange(len(inner))
-        feature[inner], threshold[inner], missing_left[inner] = split.feature, split.threshold, split.missing_left
-        by_set = np.flatnonzero(split.cut < 0)
-        set_index[inner[by_set]] = n_sets + np.arange(len(by_set))
-        sets.append(split.sets[by_set])
-        n_sets += len(by_set)
-    class_weight = np.concatenate([level.class_weight for level in levels])
-    return Tree(
-        left=left,
-        right=np.where(left >= 0, left + 1, -1),
-        feature=feature,
-        threshold=threshold,
-        missing_left=missing_left,
-        set_index=set_index,
-        sets=np.concatenate(sets),
-        depth=np.repeat(np.arange(len(levels)), sizes),
-        class_weight=class_weight,
-        impurity=impurity(class_weight.T),
-        n_rows=np.concatenate([level.n_rows for level in levels]),
-    )
+        missing = code == len(bins.low)
+        left = split.sets[np.where(missing, 0, code), at] if bins.categorical else code <= split.cut[at]
+        node[here] += ~np.where(missing, split.missing_left[at], left)
+    return replace(rows, node=node).take(np.argsort(node, kind="stable"))
 
 
 def prune(tree: Tree, alpha: float) -> Tree:
     """The smallest subtree that minimises training loss per unit of weight + alpha · leaves.
 
-    A node becomes a leaf if that costs no more than the best of what is below it. With alpha = 0 only splits that
-    gained nothing go, which a tree needs on its way to later ones.
+    A node becomes a leaf if that costs no more than the best subtree below it. With alpha = 0 only subtrees that lower
+    the training loss by nothing are removed.
     """
     price = alpha * tree.class_weight[0].sum()
     least = tree.impurity + price
@@ -131,42 +93,24 @@ def pruning_path(tree: Tree) -> tuple[Array, Array]:
     """The prices of a leaf at which the best subtree changes, from 0 on, and the training loss of each subtree.
 
     Breiman et al. (1984), section 3.3: the next split to go is the one with the smallest gain of its whole subtree
-    per leaf that it has more than one.
+    per leaf that it has more than one. The loop is over nodes, as each split that goes changes the ones above it.
     """
     tree = prune(tree, 0.0)
-    n_leaves, loss = tree.is_leaf.astype(np.intp), np.where(tree.is_leaf, tree.impurity, 0.0)
-    size, parent = np.ones(len(tree.left), dtype=np.intp), np.full(len(tree.left), -1)
-    for inner in reversed(list(tree.inner_by_depth())):
-        for child in (tree.left[inner], tree.right[inner]):
-            parent[child] = inner
-            n_leaves[inner] += n_leaves[child]
-            loss[inner] += loss[child]
-            size[inner] += size[child]
-    prices, losses = _weakest_first(
-        tree.impurity.tolist(), loss.tolist(), n_leaves.tolist(), size.tolist(), parent.tolist()
-    )
-    total = tree.class_weight[0].sum()
-    return np.array(prices) / total, np.array(losses) / total
-
-
-def _weakest_first(
-    own: list[float], loss: list[float], n_leaves: list[int], size: list[int], parent: list[int]
-) -> tuple[list[float], list[float]]:
-    """Prices and losses of the whole tree as one split after the other goes; the lists describe subtrees.
-
-    The loop is over nodes, one at a time by nature: each that goes changes the ones above it.
-    """
-    inside = bytearray(int(leaves > 1) for leaves in n_leaves)  # the splits that are left
-    price = [(own[node] - loss[node]) / (n_leaves[node] - 1) if inside[node] else inf for node in range(len(own))]
-    queue = [(price[node], node) for node in range(len(own)) if inside[node]]
+    own, parent = tree.impurity.tolist(), tree.parent.tolist()
+    loss = tree.subtree_sums(np.where(tree.is_leaf, tree.impurity, 0.0)).tolist()
+    n_leaves = tree.subtree_sums(tree.is_leaf.astype(np.intp)).tolist()
+    size = tree.subtree_sums(np.ones(len(own), dtype=np.intp)).tolist()
+    remaining = bytearray((~tree.is_leaf).tolist())  # the splits that are left
+    price = [(own[node] - loss[node]) / (n_leaves[node] - 1) if split else inf for node, split in enumerate(remaining)]
+    queue = [(price[node], node) for node, split in enumerate(remaining) if split]
     heapify(queue)
     prices, losses = [0.0], [loss[0]]
     while queue:
         at, node = heappop(queue)
-        if not inside[node] or at != price[node]:
+        if not remaining[node] or at != price[node]:
             continue  # gone with a larger subtree, or since then of another price
         more, fewer = own[node] - loss[node], n_leaves[node] - 1
-        inside[node : node + size[node]] = bytes(size[node])
+        remaining[node : node + size[node]] = bytes(size[node])
         above = parent[node]
         while above >= 0:
             loss[above] += more
@@ -181,4 +125,5 @@ def _weakest_first(
             losses.append(loss[0])
         else:  # splits of the same price go together
             losses[-1] = loss[0]
-    return prices, losses
+    total = tree.class_weight[0].sum()
+    return np.array(prices) / total, np.array(losses) / total

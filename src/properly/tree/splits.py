@@ -1,10 +1,10 @@
-"""How impure a set of rows is: the loss of its best constant forecast."""
+"""The best split of every node: how impure sets of rows are, and which cuts make them purest."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, fields
+from typing import Self
 
 import numpy as np
 from scipy import special as sc
@@ -15,6 +15,7 @@ from properly.tree.binning import Bins
 from properly.tree.structure import Booleans, Integers
 
 TIE = 1e-10  # differences below this share of an impurity are rounding
+_DENSE = 8  # with more cells than this per row, sorting the rows is faster than a table of all cells
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class Impurity:
     """The summed loss of a set whose forecast is its own mean: total weight · entropy(class shares).
 
     Two classes: W · H(p) with H the entropy of the loss. More classes: W · Σ_k H(p_k), one against the rest, but
-    -W · Σ_k p_k ln p_k for log loss, as everywhere. Never larger for two parts together than for the whole.
+    -W · Σ_k p_k ln p_k for log loss, as everywhere. The sum over two parts is never larger than that of the whole.
     """
 
     loss: Loss
@@ -46,10 +47,17 @@ class Impurity:
         return total * self.loss.entropy(share, (total - class_weight) / total).sum(axis=0)
 
 
-_DENSE = 8  # a table with more cells than this many per row is worth sorting the rows instead
+@dataclass(frozen=True)
+class Parallel:
+    """Arrays whose last axes run over the same rows, cells, candidates or nodes."""
+
+    def take(self, chosen: Integers | Booleans) -> Self:
+        arrays = (getattr(self, field.name) for field in fields(self))
+        return type(self)(*(None if array is None else array[..., chosen] for array in arrays))
 
 
-class Rows(NamedTuple):
+@dataclass(frozen=True)
+class Rows(Parallel):
     """The rows of a level, those of a node together."""
 
     row: Integers  # its number in the training data
@@ -58,18 +66,17 @@ class Rows(NamedTuple):
     weight: Array | None
 
 
-class Cells(NamedTuple):
+@dataclass(frozen=True)
+class Cells(Parallel):
     """Bins with rows in them, those of a node together; within a node in the order in which they can be cut."""
 
     node: Integers
     code: Integers
     class_weight: Array  # (n_classes, n_cells)
 
-    def take(self, order: Integers | Booleans) -> Cells:
-        return Cells(self.node[order], self.code[order], self.class_weight[:, order])
 
-
-class Candidates(NamedTuple):
+@dataclass(frozen=True)
+class Candidates(Parallel):
     """Cuts after the cells `at`, with the class weights on both sides, (n_classes, n_candidates)."""
 
     at: Integers
@@ -77,42 +84,9 @@ class Candidates(NamedTuple):
     left: Array
     right: Array
 
-    def take(self, chosen: Integers) -> Candidates:
-        return Candidates(self.at[chosen], self.node[chosen], self.left[:, chosen], self.right[:, chosen])
 
-
-class Measure(NamedTuple):
-    """What makes one candidate better than another, and for each node which difference counts as none."""
-
-    value: Callable[[Candidates], Array]
-    tolerance: Array
-
-
-def measures(impurity: Impurity, totals: Array) -> tuple[Measure, ...]:
-    """By what splits are compared, the first difference deciding; `totals` are the class weights of the nodes.
-
-    The loss comes first. Entropies that are straight in places, as the cost-weighted one, often see no gain
-    although later splits will; there the squared loss decides, and where it sees none either, the balance.
-    """
-    return _gain(impurity, totals), _gain(Impurity(SquaredLoss()), totals), _balance(totals.shape[1])
-
-
-def _gain(impurity: Impurity, totals: Array) -> Measure:
-    whole = impurity(totals)
-    return Measure(
-        lambda candidates: whole[candidates.node] - impurity(candidates.left) - impurity(candidates.right),
-        TIE * np.abs(whole),
-    )
-
-
-def _balance(n_nodes: int) -> Measure:
-    return Measure(
-        lambda candidates: np.minimum(candidates.left.sum(axis=0), candidates.right.sum(axis=0)), np.zeros(n_nodes)
-    )
-
-
-@dataclass
-class Splits:
+@dataclass(frozen=True)
+class Splits(Parallel):
     """The best split so far of each node of a level, in terms of bin codes."""
 
     values: Array  # (n_measures, n_nodes)
@@ -120,41 +94,47 @@ class Splits:
     cut: Integers  # the last code that goes left
     threshold: Array
     missing_left: Booleans
-    sets: Booleans  # (n_nodes, n_codes), for categorical features
+    sets: Booleans  # (n_codes, n_nodes), for categorical features
 
-    @classmethod
-    def none(cls, n_nodes: int, n_codes: int) -> Splits:
-        return cls(
-            np.full((3, n_nodes), -np.inf),
-            np.full(n_nodes, -1),
-            np.full(n_nodes, -1),
-            np.full(n_nodes, np.nan),
-            np.zeros(n_nodes, dtype=np.bool_),
-            np.zeros((n_nodes, n_codes), dtype=np.bool_),
-        )
 
-    def take(self, chosen: Booleans) -> Splits:
-        return Splits(
-            self.values[:, chosen],
-            self.feature[chosen],
-            self.cut[chosen],
-            self.threshold[chosen],
-            self.missing_left[chosen],
-            self.sets[chosen],
-        )
+Measure = tuple[Callable[[Candidates], Array], Array]
+"""What makes one candidate better than another, and for each node which difference counts as none."""
+
+
+def _measures(impurity: Impurity, totals: Array) -> tuple[Measure, ...]:
+    """By what splits are compared, the first difference deciding; `totals` are the class weights of the nodes.
+
+    The loss comes first. Entropies that are straight in places, as the cost-weighted one, often show no gain
+    although later splits will; there the squared loss decides, and where it shows none either, the balance.
+    """
+
+    def gain(impurity: Impurity) -> Measure:
+        whole = impurity(totals)
+        return lambda cut: whole[cut.node] - impurity(cut.left) - impurity(cut.right), TIE * np.abs(whole)
+
+    def balance(cut: Candidates) -> Array:
+        return np.minimum(cut.left.sum(axis=0), cut.right.sum(axis=0))
+
+    return gain(impurity), gain(Impurity(SquaredLoss())), (balance, np.zeros(totals.shape[1]))
 
 
 def best_splits(rows: Rows, features: list[Bins], totals: Array, impurity: Impurity, smallest: float) -> Splits:
     """The best split of every node; `totals` are the class weights of the nodes, (n_classes, n_nodes)."""
-    n_codes = max((len(bins.low) for bins in features if bins.categorical), default=0)
-    best = Splits.none(totals.shape[1], n_codes)
-    compared_by = measures(impurity, totals)
+    n_nodes, n_codes = totals.shape[1], max((len(bins.low) for bins in features if bins.categorical), default=0)
+    best = Splits(
+        values=np.full((3, n_nodes), -np.inf),
+        feature=np.full(n_nodes, -1),
+        cut=np.full(n_nodes, -1),
+        threshold=np.full(n_nodes, np.nan),
+        missing_left=np.zeros(n_nodes, dtype=np.bool_),
+        sets=np.zeros((n_codes, n_nodes), dtype=np.bool_),
+    )
+    measures = _measures(impurity, totals)
     for index, bins in enumerate(features):
         for cells in _orders(_cells(rows, bins, *totals.shape), bins, totals):
             candidates = _candidates(cells, bins, totals, smallest)
             if len(candidates.at):
-                at = _improve(best, index, candidates, compared_by)
-                _describe(best, bins, cells, at, totals)
+                _describe(best, bins, cells, _improve(best, index, candidates, measures), totals)
     return best
 
 
@@ -182,9 +162,9 @@ def _orders(cells: Cells, bins: Bins, totals: Array) -> Iterator[Cells]:
     """The orders in which cells may be cut; missing values are tried at either end of the others.
 
     For two classes and a concave entropy some best set of categories is a cut in the order of their means (Fisher
-    1958; Breiman et al. 1984, section 4.2.2). That is so if every set is allowed: where the least weight of a leaf
-    forbids the best, a set that is no cut in this order may be better than all that are. For more classes the order
-    is that of the node's largest class, which may miss the best.
+    1958; Breiman et al. 1984, section 4.2.2), if every set is allowed: where the least weight of a leaf rules out the
+    best one, an allowed set that is no cut in this order may be better than all cuts. For more classes the order is
+    that of the shares of the node's largest class, which may miss the best.
     """
     if bins.categorical:
         main = totals.argmax(axis=0) if len(totals) > 2 else np.ones(totals.shape[1], dtype=np.intp)
@@ -211,29 +191,29 @@ def _candidates(cells: Cells, bins: Bins, totals: Array, smallest: float) -> Can
     before = np.zeros_like(totals)
     before[:, present] = np.cumsum(totals[:, present], axis=1) - totals[:, present]  # exact, as the weights are
     left = np.cumsum(cells.class_weight, axis=1)[:, at] - before[:, node]
-    candidates = Candidates(at, node, left, totals[:, node] - left)
-    large = (candidates.left.sum(axis=0) >= smallest) & (candidates.right.sum(axis=0) >= smallest)
+    right = totals[:, node] - left
+    candidates, large = Candidates(at, node, left, right), np.minimum(left.sum(axis=0), right.sum(axis=0)) >= smallest
     return candidates if large.all() else candidates.take(np.flatnonzero(large))
 
 
-def _improve(best: Splits, feature: int, candidates: Candidates, compared_by: tuple[Measure, ...]) -> Integers:
-    """Put the best candidate of each node into `best` where it is better, and say where these cuts are."""
+def _improve(best: Splits, feature: int, candidates: Candidates, measures: tuple[Measure, ...]) -> Candidates:
+    """The best candidate of each node where it is better than the split in `best`, which it replaces there."""
     values = []
-    for measure in compared_by:
-        value = measure.value(candidates)
+    for measure, tolerance in measures:
+        value = measure(candidates)
         first, group = _runs(candidates.node)
         largest = np.maximum.reduceat(value, first)
         values.append(largest)
-        candidates = candidates.take(np.flatnonzero(value >= largest[group] - measure.tolerance[candidates.node]))
-    first, _ = _runs(candidates.node)
-    at, node = candidates.at[first], candidates.node[first]
+        candidates = candidates.take(np.flatnonzero(value >= largest[group] - tolerance[candidates.node]))
+    candidates = candidates.take(_runs(candidates.node)[0])
+    node = candidates.node
     better, equal = np.zeros(len(node), dtype=np.bool_), np.ones(len(node), dtype=np.bool_)
-    for value, previous, measure in zip(values, best.values, compared_by, strict=True):
-        better |= equal & (value > previous[node] + measure.tolerance[node])
-        equal &= value >= previous[node] - measure.tolerance[node]
+    for value, previous, (_, tolerance) in zip(values, best.values, measures, strict=True):
+        better |= equal & (value > previous[node] + tolerance[node])
+        equal &= value >= previous[node] - tolerance[node]
     best.values[:, node[better]] = np.array(values)[:, better]
     best.feature[node[better]] = feature
-    return at[better]
+    return candidates.take(better)
 
 
 def _runs(node: Integers) -> tuple[Integers, Integers]:
@@ -242,24 +222,21 @@ def _runs(node: Integers) -> tuple[Integers, Integers]:
     return np.flatnonzero(new), np.cumsum(new) - 1
 
 
-def _describe(best: Splits, bins: Bins, cells: Cells, at: Integers, totals: Array) -> None:
-    """Write down which codes go left when a cut follows the cells `at`."""
-    node, n_values = cells.node[at], len(bins.low)
+def _describe(best: Splits, bins: Bins, cells: Cells, cuts: Candidates, totals: Array) -> None:
+    """Write into `best` which codes go left by these cuts."""
+    at, node = cuts.at, cuts.node
     end = np.full(totals.shape[1], -1)
     end[node] = at
-    chosen = end[cells.node] >= 0
-    index = np.flatnonzero(chosen)
+    index = np.flatnonzero(end[cells.node] >= 0)
     cell_node, cell_code = cells.node[index], cells.code[index]
     is_left = index <= end[cell_node]
-    weight = cells.class_weight[:, index].sum(axis=0)
-    left = np.bincount(cell_node, weight * is_left, totals.shape[1])[node]
-    best.missing_left[node] = 2.0 * left >= totals[:, node].sum(axis=0)  # the larger side if no row was missing
-    is_missing = cell_code == n_values
+    best.missing_left[node] = cuts.left.sum(axis=0) >= cuts.right.sum(axis=0)  # the heavier side if none is missing
+    is_missing = cell_code == len(bins.low)
     best.missing_left[cell_node[is_missing]] = is_left[is_missing]
     if bins.categorical:
         best.cut[node], best.threshold[node] = -1, np.nan
-        best.sets[node] = best.missing_left[node][:, None]  # as are the categories that the node has no row of
-        best.sets[cell_node[~is_missing], cell_code[~is_missing]] = is_left[~is_missing]
+        best.sets[:, node] = best.missing_left[node]  # so go the categories that the node has no row of
+        best.sets[cell_code[~is_missing], cell_node[~is_missing]] = is_left[~is_missing]
         return
     cut, following = cells.code[at], cells.code[at + 1]
     best.cut[node] = cut

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,14 +13,16 @@ from properly.numeric.probabilities import Array
 
 Integers = NDArray[np.intp]
 Booleans = NDArray[np.bool_]
+LEAF = {"left": -1, "right": -1, "feature": -1, "threshold": np.nan, "missing_left": False, "set_index": -1}
+"""What a leaf has where other nodes have a split."""
 
 
 @dataclass(frozen=True)
 class Tree:
     """The nodes in depth-first order: the root is 0, a left child follows its parent, a subtree is contiguous.
 
-    A row goes left if its value is at most the threshold; if it is missing, if `missing_left`; if the feature is
-    categorical, if its code is in the node's set.
+    A row goes left if its value is at most the threshold, or, for a categorical feature, if its code is in the node's
+    set. A row whose value is missing goes left if `missing_left`.
     """
 
     left: Integers  # the children, -1 in a leaf
@@ -47,9 +50,23 @@ class Tree:
         return gain
 
     def inner_by_depth(self) -> Iterator[Integers]:
-        """The nodes that split, level by level from the root; each level in one piece, so that no loop is over rows."""
+        """The nodes that are split, one array for each level from the root down."""
         for depth in range(int(self.depth.max())):
             yield np.flatnonzero((self.depth == depth) & ~self.is_leaf)
+
+    @property
+    def parent(self) -> Integers:
+        """The parent of every node, -1 of the root."""
+        parent, inner = np.full(len(self.left), -1), np.flatnonzero(~self.is_leaf)
+        parent[self.left[inner]] = parent[self.right[inner]] = inner
+        return parent
+
+    def subtree_sums(self, values: NDArray[Any]) -> NDArray[Any]:
+        """The sum of `values`, one per node, over each node and all nodes below it."""
+        sums = values.copy()
+        for inner in reversed(list(self.inner_by_depth())):
+            sums[inner] += sums[self.left[inner]] + sums[self.right[inner]]
+        return sums
 
     def leaf_of(self, X: Array) -> Integers:
         """The leaf that each row of X falls into."""
@@ -58,25 +75,35 @@ class Tree:
         while len(rows):
             at = node[rows]
             value = X[rows, self.feature[at]]
-            left = goes_left(
-                value, np.isnan(value), self.threshold[at], self.missing_left[at], self.set_index[at], self.sets
-            )
+            left, missing = value <= self.threshold[at], np.isnan(value)
+            by_set = np.flatnonzero((self.set_index[at] >= 0) & ~missing)
+            left[by_set] = self.sets[self.set_index[at[by_set]], value[by_set].astype(np.intp)]
+            left[missing] = self.missing_left[at[missing]]
             node[rows] = np.where(left, self.left[at], self.right[at])
             rows = rows[~self.is_leaf[node[rows]]]
         return node
 
-    def shrunken(self, shrinkage: float) -> Array:
-        """Class probabilities of every node: (class weight + shrinkage · parent's p) / (weight + shrinkage)."""
-        p = self.class_weight / self.class_weight.sum(axis=1, keepdims=True)
-        for inner in self.inner_by_depth():
-            for child in (self.left[inner], self.right[inner]):
-                weight = self.class_weight[child]
-                p[child] = (weight + shrinkage * p[inner]) / (weight.sum(axis=1, keepdims=True) + shrinkage)
-        return p
+    def shrunken(self, shrinkage: float) -> tuple[Array, Array]:
+        """Class probabilities of every node, (class weight + shrinkage · parent's p) / (weight + shrinkage), and logs.
 
-    def _of_nodes(self, nodes: Integers) -> Tree:
-        """The entries of these nodes; their children are still named as before."""
+        The logarithms are finite also where a probability underflows, and -inf where it is 0.
+        """
+        p = self.class_weight / self.class_weight.sum(axis=1, keepdims=True)
+        with np.errstate(divide="ignore"):
+            log_p, log_weight, log_shrinkage = np.log(p), np.log(self.class_weight), np.log(shrinkage)
+            for inner in self.inner_by_depth():
+                for child in (self.left[inner], self.right[inner]):
+                    weight = self.class_weight[child]
+                    total = weight.sum(axis=1, keepdims=True) + shrinkage
+                    p[child] = (weight + shrinkage * p[inner]) / total
+                    log_p[child] = np.logaddexp(log_weight[child], log_shrinkage + log_p[inner]) - np.log(total)
+            return p, np.where(p > np.finfo(np.float64).tiny, np.log(p), log_p)
+
+    def _of_nodes(self, nodes: Integers, position: Integers) -> Tree:
+        """The tree of these nodes, in this order; `position` has the new number of every node."""
         entries = {field.name: getattr(self, field.name)[nodes] for field in fields(self) if field.name != "sets"}
+        for side in ("left", "right"):
+            entries[side] = np.where(entries["feature"] < 0, -1, position[entries[side]])
         return Tree(**entries, sets=self.sets)
 
     def cut(self, collapsed: Booleans) -> Tree:
@@ -86,50 +113,16 @@ class Tree:
             removed[self.left[inner]] = removed[self.right[inner]] = removed[inner] | collapsed[inner]
         kept = np.flatnonzero(~removed)
         leaf = (self.is_leaf | collapsed)[kept]
-        position = np.cumsum(~removed) - 1
-        tree = self._of_nodes(kept)
-        used = np.unique(tree.set_index[~leaf & (tree.set_index >= 0)])
-        return replace(
-            tree,
-            left=np.where(leaf, -1, position[tree.left]),
-            right=np.where(leaf, -1, position[tree.right]),
-            feature=np.where(leaf, -1, tree.feature),
-            threshold=np.where(leaf, np.nan, tree.threshold),
-            missing_left=tree.missing_left & ~leaf,
-            set_index=np.where(leaf | (tree.set_index < 0), -1, np.searchsorted(used, tree.set_index)),
-            sets=self.sets[used],
-        )
+        tree = self._of_nodes(kept, np.cumsum(~removed) - 1)
+        tree = replace(tree, **{name: np.where(leaf, entry, getattr(tree, name)) for name, entry in LEAF.items()})
+        used, index = np.unique(tree.set_index[tree.set_index >= 0]), tree.set_index
+        return replace(tree, set_index=np.where(index < 0, -1, np.searchsorted(used, index)), sets=self.sets[used])
 
 
-def goes_left(
-    value: NDArray[np.generic],
-    missing: Booleans,
-    threshold: NDArray[np.generic],
-    missing_left: Booleans,
-    set_index: Integers,
-    sets: Booleans,
-) -> Booleans:
-    """Which rows go left at their node; the last four are those of each row's node."""
-    left = np.asarray(value <= threshold)  # type: ignore[operator]
-    by_set = np.flatnonzero((set_index >= 0) & ~missing)
-    left[by_set] = sets[set_index[by_set], value[by_set].astype(np.intp)]
-    return np.where(missing, missing_left, left)
-
-
-def depth_first(level_order: Tree) -> Tree:
+def depth_first(tree: Tree) -> Tree:
     """The same tree with its nodes in depth-first order."""
-    tree = level_order
-    size = np.ones(len(tree.left), dtype=np.intp)
-    levels = list(tree.inner_by_depth())
-    for inner in reversed(levels):
-        size[inner] += size[tree.left[inner]] + size[tree.right[inner]]
-    position = np.zeros(len(tree.left), dtype=np.intp)
-    for inner in levels:
+    size, position = tree.subtree_sums(np.ones(len(tree.left), dtype=np.intp)), np.zeros(len(tree.left), dtype=np.intp)
+    for inner in tree.inner_by_depth():
         position[tree.left[inner]] = position[inner] + 1
         position[tree.right[inner]] = position[inner] + 1 + size[tree.left[inner]]
-    tree = tree._of_nodes(np.argsort(position))
-    return replace(
-        tree,
-        left=np.where(tree.is_leaf, -1, position[tree.left]),
-        right=np.where(tree.is_leaf, -1, position[tree.right]),
-    )
+    return tree._of_nodes(np.argsort(position), position)

@@ -8,7 +8,8 @@ import pytest
 from scipy import sparse
 
 from properly.boosting import ProperBoostingClassifier
-from properly.inputs.categories import seen_categories
+from properly.inputs.features import seen_categories
+from properly.maxent import MaxentFeatures
 from properly.tree import ProperTreeClassifier
 
 
@@ -106,7 +107,7 @@ def test_codes_are_numbered_anew():
     assert X[0, 0] == 3.0
 
 
-TEXT = "of X holds text, such as '.*'; turn it into numbers, or name it in categorical_features"
+TEXT = "holds text, such as '.*'; turn it into numbers, or name it in categorical_features"
 
 
 @BOTH
@@ -118,13 +119,11 @@ def test_text_and_times_must_be_declared(model):
     with pytest.raises(ValueError, match=f"column 0 {TEXT}"):
         model().fit(X.to_numpy(), y)
     for table, name in ((pl.from_pandas(X), "'town'"), (X.to_numpy().astype(str), "0"), (X.to_numpy().tolist(), "0")):
-        with pytest.raises(
-            ValueError, match=rf"column {name} of X (holds text|does not hold numbers).*categorical_feat"
-        ):
+        with pytest.raises(ValueError, match=rf"column {name} (holds text|does not hold numbers).*categorical_feat"):
             model().fit(table, y)
     days = pd.date_range("2020-01-01", periods=50)
     for table in (pd.DataFrame({"day": days}), pl.DataFrame({"day": days.to_numpy()}), days.to_numpy()[:, None]):
-        with pytest.raises(ValueError, match=r"column ('day'|0) of X holds times; make numbers of them"):
+        with pytest.raises(ValueError, match=r"column ('day'|0) holds datetime64, neither .* days since a date"):
             model().fit(table, y)
     fitted = model().fit(X[["x"]], y)
     with pytest.raises(ValueError, match=f"column 'x' {TEXT}"):
@@ -135,15 +134,15 @@ def test_text_and_times_must_be_declared(model):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (5, "must be a list of columns .positions, names or a mask., got 5"),
-        ("town", "must be a list of columns .positions, names or a mask., got 'town'"),
+        (5, "must be a list of columns, got 5; give positions, names or a mask"),
+        ("town", "must be a list of columns, got 'town'; give positions, names or a mask"),
         ([2], r"names 2, which is no column of X: \['town', 'x'\]"),
         ([-1], "names -1, which is no column"),
         (["city"], "names 'city', which is no column"),
         ([1.5], "names 1.5, which is no column"),
         ([True], "as a mask must have 2 entries, all bool"),
         ([True, "x"], "as a mask must have 2 entries, all bool"),
-        ([], "column 'town' of X holds text"),
+        ([], "column 'town' holds text"),
     ],
 )
 def test_columns_that_are_none_are_named(model, given, message):
@@ -156,10 +155,10 @@ def test_columns_that_are_none_are_named(model, given, message):
 def test_values_that_are_no_categories_are_refused(model):
     y = np.arange(40) % 2
     mixed = pd.DataFrame({"what": pd.Series(["a", 1] * 20, dtype=object)})
-    with pytest.raises(ValueError, match=r"categorical column 'what' of X mixes types.*all its values into text"):
+    with pytest.raises(ValueError, match=r"categorical column 'what' mixes types.*all its values into text"):
         model(categorical_features=["what"]).fit(mixed, y)
     lists = pd.DataFrame({"what": pd.Series([["a"], ["b"]] * 20, dtype=object)})
-    with pytest.raises(ValueError, match="categorical column 'what' of X"):
+    with pytest.raises(ValueError, match="categorical column 'what'"):
         model(categorical_features=["what"]).fit(lists, y)
 
 
@@ -179,3 +178,27 @@ def test_tables_without_categories_are_read_as_numbers(model):
 def test_only_dense_tables_have_categories():
     with pytest.raises(ValueError, match="need dense X"):
         booster(categorical_features=[0]).fit(sparse.eye_array(10).tocsr(), np.arange(10) % 2)
+
+
+def test_maxent_features_take_the_same_lists_of_columns():
+    X, _ = frame(50)
+    numbers = X.assign(town=X["town"].map(TOWNS.index)).to_numpy()
+    expected = MaxentFeatures("l", categorical=[0]).fit(numbers)
+    by_mask = MaxentFeatures("l", categorical=[True, False]).fit(numbers)
+    assert by_mask.categorical_.tolist() == expected.categorical_.tolist() == [0]
+    np.testing.assert_array_equal(by_mask.transform(numbers), expected.transform(numbers))
+    with pytest.raises(ValueError, match="categorical as a mask must have 2 entries, all bool"):
+        MaxentFeatures("l", categorical=[True]).fit(numbers)
+    with pytest.raises(ValueError, match="categorical need dense X"):
+        MaxentFeatures("l", categorical=[0]).fit(sparse.eye_array(10).tocsr())
+
+
+@pytest.mark.parametrize("model", [tree, booster, lambda: MaxentFeatures("l", categorical=[1])])
+def test_errors_have_the_same_words_everywhere(model):
+    y = np.arange(40) % 2
+    days = pd.DataFrame({"day": pd.date_range("2020-01-01", periods=40), "b": "x"})
+    with pytest.raises(ValueError, match="column 'day' holds datetime64, neither numbers nor categories; turn it into"):
+        model().fit(days, y)
+    text = np.array([["much", 1], ["little", 2]] * 20, dtype=object)
+    with pytest.raises(ValueError, match=r"column 0 (holds text|does not hold numbers).*'much'.*or name it in categor"):
+        model().fit(text, y)
