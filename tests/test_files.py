@@ -36,7 +36,7 @@ def test_nothing_is_left_after_an_exception(tmp_path, failure):
 
 def test_interrupt_from_outside_leaves_nothing(tmp_path):
     script = (
-        "import signal, time, sys\nfrom properly.atomic import atomic_path\n"
+        "import signal, time, sys\nfrom properly.files import atomic_path\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         f"with atomic_path({str(tmp_path / 'a.txt')!r}) as temporary:\n"
         "    temporary.write_text('half'); print('ready', flush=True); time.sleep(60)\n"
@@ -67,7 +67,7 @@ def test_full_disk_is_named_and_nothing_is_lost(tmp_path, monkeypatch):
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs Linux's device that is always full")
 def test_device_is_written_directly():
     with (
-        pytest.raises(OSError, match="/dev/full could not be written: the disk is full"),
+        pytest.raises(OSError, match="/dev/full cannot be written: the disk is full"),
         atomic_path("/dev/full") as same,
     ):
         same.write_text("x")
@@ -112,7 +112,7 @@ def test_no_permission_is_named(tmp_path):
     with pytest.raises(PermissionError, match="read-only"), atomic_path(path):
         pass
     tmp_path.chmod(0o550)
-    with pytest.raises(PermissionError, match="no permission for"), atomic_path(tmp_path / "b.txt"):
+    with pytest.raises(PermissionError, match="no permission to write"), atomic_path(tmp_path / "b.txt"):
         pass
     tmp_path.chmod(0o750)
 

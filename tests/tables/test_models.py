@@ -9,8 +9,7 @@ from sklearn.base import clone
 from properly.linear import ProperLinearClassifier
 from properly.tables import LinearFeatures, TableClassifier, TableEncoder, TableError, WithFeatures
 from properly.tables.errors import Place
-from properly.tables.labels import class_labels
-from properly.tables.values import weights
+from properly.tables.targets import class_labels, weights
 
 PLACE = Place("f.csv", "y")
 
@@ -49,7 +48,7 @@ def test_the_positive_class_comes_second():
         ([1.0, np.nan], None, "f.csv, column 'y', row 2: the class is missing"),
         (["a", "a"], None, "holds one class only, 'a'; at least two"),
         (list(range(101)), None, "101 different values, but a target may have 100 classes"),
-        (["a", "b"], "c", "has no class 'c', only 'a', 'b'"),
+        (["a", "b"], "c", "has no class 'c'; it has 'a', 'b'"),
         (["a", "b", "c"], "c", "a positive class is one of two, but f.csv, column 'y' has 3"),
         ([[1], [2]], None, "holds list<.*>, but classes are needed"),
     ],

@@ -1,95 +1,123 @@
-"""``properly audit``: are the probabilities in a file right, and what is gained by mending them?"""
+"""Are the probabilities in a file right, and what is gained by recalibrating them?
+
+Compare probabilities with the classes that occurred: a summary here, and a report to open in a browser.
+The model must not have been trained on these rows.
+
+example: properly audit predictions.parquet --target y --probability p --costs 1:20
+"""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from properly.cli.parser import new_parser, path
+import properly
+from properly.cli.arguments import Arguments, parsed_by, path, require_distinct
+from properly.cli.console import table_of
+from properly.files import FilePath, atomic_path, check_output
+from properly.progress import progress
 
-REPORT = "audit.html"
 _MOST_GROUPS = 10
 
 
-def add_parser(subparsers: Any) -> None:
-    parser = new_parser(
-        subparsers,
-        "audit",
-        help="are the probabilities in a file right? a summary and a report",
-        description="Compare probabilities with what came true: a summary here, and a report to open in a browser.\n"
-        "The rows must not be those that the model was trained on.",
-        example="properly audit predictions.parquet --target y --probability p --costs 1:20",
-    )
-    parser.add_argument("predictions", metavar="FILE", help="a table with a row for every prediction")
-    parser.add_argument("--target", required=True, metavar="COLUMN", help="what came true")
-    parser.add_argument(
-        "--probability",
-        required=True,
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = Arguments(parser, audit_table)
+    add("table", "a table with a row for every prediction")
+    add("--target COLUMN", "the column that holds the true class")
+    add(
+        "--probability COLUMN",
+        "the probability of the second of two classes in sorted order (or of --positive); or one column for every "
+        "class, named by the class, perhaps with a prefix that all of them have",
         nargs="+",
-        metavar="COLUMN",
-        help="the probability of the larger of two target values (or of --positive); or one column for every class, "
-        "named by it, perhaps with the same prefix",
     )
-    parser.add_argument("--positive", metavar="VALUE", help="the target value that the probability is for")
-    parser.add_argument("--group", metavar="COLUMN", help="judge every group of rows by itself as well")
-    parser.add_argument(
-        "--costs", metavar="A:B", type=_costs, help="the costs of a false positive and of a false negative, as in 1:20"
-    )
-    parser.add_argument("--weight", metavar="COLUMN", help="how many rows each row stands for")
-    parser.add_argument(
-        "--report", type=path, metavar="FILE", default=REPORT, help="where the report goes (default: %(default)s)"
-    )
+    add("--positive CLASS", "the class that the probability is for")
+    add("--group COLUMN", "judge the rows of each group separately as well")
+    costs = parsed_by(lambda text: properly.metrics.parse_costs(text))
+    add("--costs A:B", "the costs of a false positive and of a false negative, as in 1:20", costs)
+    add("--weight COLUMN", "the column that says how many rows a row stands for")
+    add("--report FILE", "the report (default %(default)s)", path)
 
 
 def run(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Read, judge, write the report; the summary is what `summary_of` says."""
-    from properly.audit import audit
-    from properly.audit.summary import summary_of
-    from properly.cli.columns import require_distinct
-    from properly.cli.console import progress
-    from properly.cli.files import checked_output
-    from properly.files import atomic_path
-    from properly.report import audit_page
-    from properly.report.pages import file_facts, version_facts
-    from properly.tables.predictions import read_predictions
+    return audit_table(**vars(arguments))
 
-    require_distinct(
-        {"--target": arguments.target, "--probability": arguments.probability, "--weight": arguments.weight}
-    )
-    checked_output(arguments.report, [arguments.predictions])
-    with progress("Audit", 3) as tell, atomic_path(arguments.report) as temporary:
+
+def audit_table(
+    table: FilePath,
+    *,
+    target: str,
+    probability: str | Sequence[str],
+    positive: str | None = None,
+    group: str | None = None,
+    costs: tuple[float, float] | str | None = None,
+    weight: str | None = None,
+    report: FilePath = "audit.html",
+) -> dict[str, Any]:
+    """Audit probabilities in a file and write a report, as ``properly audit`` does.
+
+    Parameters
+    ----------
+    table : path of a table with a row for every prediction
+    target : column that holds the true class
+    probability : column, or one for every class
+        With a single column, the probability of the second of two classes in sorted order, or of `positive`.
+    positive : str, optional
+        The class that the probability is for, against all others.
+    group : column, optional
+        The rows of each group are judged separately as well.
+    costs : (float, float) or str, optional
+        The costs of a false positive and of a false negative, as in (1, 20) or "1:20".
+    weight : column, optional
+        How many rows a row stands for.
+    report : path of the HTML file to write, default "audit.html"
+
+    Returns
+    -------
+    dict
+        The summary of `properly.audit.summary_of`, and the path of the report.
+    """
+    from properly.report.pages import file_facts, version_facts
+    from properly.tables.targets import read_predictions
+
+    columns = [probability] if isinstance(probability, str) else list(probability)
+    require_distinct(target=target, probability=columns, weight=weight)
+    check_output(report, inputs=[table])
+    with progress("Audit", 3) as tell:
         tell(0, "reading")
-        data = read_predictions(
-            arguments.predictions,
-            arguments.target,
-            arguments.probability,
-            positive=arguments.positive,
-            group=arguments.group,
-            weight=arguments.weight,
-        )
+        data = read_predictions(table, target, columns, positive=positive, group=group, weight=weight)
         tell(1, "judging")
-        result = audit(
+        result = properly.audit.audit(
             data.codes,
             data.p,
             group=data.group,
             group_names=data.group_names or None,
-            costs=arguments.costs,
+            costs=costs,
             sample_weight=data.weight,
             classes=range(len(data.classes)),
             class_names=data.classes,
         )
         tell(2, "writing")
-        facts = {**file_facts(arguments.predictions), **_columns(arguments), **version_facts()}
-        title = f"Audit of {', '.join(arguments.probability)} in {Path(arguments.predictions).name}"
-        temporary.write_text(audit_page(result, facts=facts, title=title), encoding="utf-8")
-    return {**summary_of(result), "report": str(arguments.report)}
+        asked = {
+            "target": target,
+            "probability": ", ".join(columns),
+            "probability is for": positive,
+            "group": group,
+            "weight": weight,
+            "costs": "{:g}:{:g}".format(*costs) if isinstance(costs, tuple) else costs,
+        }
+        facts = file_facts(table) | {name: text for name, text in asked.items() if text is not None} | version_facts()
+        title = f"Audit of {', '.join(columns)} in {Path(table).name}"
+        page = properly.report.audit_page(result, facts=facts, title=title)
+        with atomic_path(report) as temporary:
+            temporary.write_text(page, encoding="utf-8")
+    return {**properly.audit.summary_of(result), "report": str(report)}
 
 
 def show(summary: dict[str, Any], console: Any) -> None:
-    """The answer in two sentences, the scores, and the groups that stand out."""
+    """The answer in two sentences, the scores, and the groups whose mean probability is off."""
     from properly.audit.words import number
-    from properly.cli.console import table_of
 
     style = {"right": "green", "nearly right": "green", "wrong": "yellow"}.get(summary["verdict"])
     console.print()
@@ -116,37 +144,14 @@ def show(summary: dict[str, Any], console: Any) -> None:
 def _show_groups(groups: list[dict[str, Any]], console: Any) -> None:
     """The groups whose mean probability is off, the largest first."""
     from properly.audit.words import count, percent
-    from properly.cli.console import table_of
 
     off = sorted((group for group in groups if group["outside"]), key=lambda group: -group["rows"])
     if not off:
-        console.print(f"None of {len(groups)} groups stands out.")
+        console.print(f"In none of the {len(groups)} groups is the mean probability off by more than chance explains.")
         return
     rows = [
         [group["group"], count(group["rows"]), percent(group["mean_probability"]), percent(group["share"])]
         for group in off[:_MOST_GROUPS]
     ]
-    console.print(f"\n{len(off)} of {len(groups)} groups are off:")
-    console.print(table_of(["group", "rows", "said on average", "happened"], rows))
-
-
-def _costs(text: str) -> tuple[float, float]:
-    from properly.metrics import parse_costs
-
-    try:
-        return parse_costs(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
-
-
-def _columns(arguments: argparse.Namespace) -> dict[str, str]:
-    """What was asked for."""
-    named = {
-        "target": arguments.target,
-        "probability": ", ".join(arguments.probability),
-        "probability is for": arguments.positive,
-        "group": arguments.group,
-        "weight": arguments.weight,
-        "costs": None if arguments.costs is None else "{:g}:{:g}".format(*arguments.costs),
-    }
-    return {name: value for name, value in named.items() if value is not None}
+    console.print(f"\nIn {len(off)} of {len(groups)} groups the mean probability is off:")
+    console.print(table_of(["group", "rows", "mean probability", "observed"], rows))

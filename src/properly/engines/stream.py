@@ -13,6 +13,7 @@ from sklearn.utils.validation import column_or_1d
 
 from properly.engines.base import Engine, combine_weights
 from properly.engines.memory import MemoryEngine
+from properly.files import FORMATS
 from properly.inputs.labels import encode
 from properly.inputs.optional import require
 from properly.inputs.options import choose
@@ -20,7 +21,7 @@ from properly.kernels import Block
 from properly.numeric.probabilities import Array, as_float
 
 BATCH_BYTES = 2**24
-_FORMATS = {".parquet": "parquet", ".pq": "parquet", ".arrow": "ipc", ".feather": "ipc", ".ipc": "ipc"}
+_FORMATS = {ending: form.kind for ending, form in FORMATS.items() if form.kind != "text"}
 
 
 class Stream:
