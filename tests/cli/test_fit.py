@@ -192,8 +192,11 @@ def test_a_table_that_says_nothing(properly, write):
     ("text", "message"),
     [
         ("magic", "there is no method 'magic'; the methods are auto, logistic"),
-        ("tailored", "tailored needs the threshold, a number between 0 and 1, after a colon, such as tailored:0.1"),
-        ("tailored:2", "got 'tailored:2'"),
+        (
+            "tailored",
+            "the method tailored needs the threshold after a colon, such as tailored:0.1, which must be a",
+        ),
+        ("tailored:2", "got '2'"),
         ("logistic:2", "logistic takes no number"),
     ],
 )

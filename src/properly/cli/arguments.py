@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar
-
-T = TypeVar("T")
+from contextlib import suppress
+from textwrap import dedent
+from typing import Any
 
 # A name in a list: either in quotation marks, where it may hold any character, or without them.
 _NAME = re.compile(r'\s*(?:"((?:[^"]|"")*)"|([^,"]+?))\s*(?:,|$)')
+# A parameter in a docstring, and its description.
+_PARAMETER = re.compile(r"^(\w+) : .*\n((?:    .*\n)+)", re.MULTILINE)
 
 
 class Misuse(ValueError):
@@ -35,45 +37,53 @@ def require_distinct(**columns: str | Sequence[str] | None) -> None:
 
 
 class Arguments:
-    """Adds arguments to a parser for a function with keywords of the same names, whose defaults they have.
+    """Adds arguments to a parser for a function with keywords of the same names.
 
-    >>> def scale(table, *, factor=2.0): ...
+    The function has the last word on them: it gives the defaults, and its docstring the help.
+
+    >>> def scale(table, *, factor=2.0):
+    ...     '''Multiply numbers.
+    ...
+    ...     Parameters
+    ...     ----------
+    ...     table : path
+    ...         The numbers.
+    ...     factor : float, default 2.0
+    ...         What to multiply by.
+    ...     '''
     >>> parser = ArgumentParser(prog="scale")
     >>> add = Arguments(parser, scale)
-    >>> add("table", "the numbers")
-    >>> add("-f --factor X", "what to multiply by (default %(default)s)", float)
-    >>> scale_by = parser.parse_args(["numbers.csv", "-f", "3"])
-    >>> scale_by.table, scale_by.factor
-    ('numbers.csv', 3.0)
+    >>> add("table")
+    >>> add("-f --factor X", float)
+    >>> parser.format_help().splitlines()[-1].strip()
+    '-f X, --factor X  What to multiply by (default 2.0).'
     """
 
     def __init__(self, parser: ArgumentParser, function: Callable[..., Any]) -> None:
         self.parser = parser
         self.defaults = function.__kwdefaults__ or {}
+        documented = dedent((function.__doc__ or "").partition("\n")[2])
+        self.help = {name: " ".join(lines.split()) for name, lines in _PARAMETER.findall(documented)}
 
-    def __call__(
-        self, usage: str, help: str, type: Callable[[str], Any] = str, *, group: Any = None, **options: Any
-    ) -> None:
-        """Add an argument: its flags and the placeholder of its value, what it means, and how its text is converted."""
+    def __call__(self, usage: str, type: Callable[[str], Any] = str, *, group: Any = None, **options: Any) -> None:
+        """Add an argument: its flags and the placeholder of its value, and how its text is converted."""
         words = usage.split()
-        if words[0].startswith("-"):
-            if not words[-1].startswith("-"):
-                options["metavar"] = words.pop()
-            name = words[-1].removeprefix("--").replace("-", "_")
+        if words[-1].isupper():
+            options["metavar"] = words.pop()
+        name = words[-1].removeprefix("--").replace("-", "_")
+        help = self.help.get(name, "").replace("`", "").replace("%", "%%")
+        if words[-1].startswith("--"):
             options |= {"default": self.defaults[name]} if name in self.defaults else {"required": True}
-        (group or self.parser).add_argument(*words, help=help, type=type, **options)
+            if options.get("default"):
+                help = f"{help.removesuffix('.')} (default %(default)s)."
 
+        def parse(text: str) -> Any:
+            try:
+                return type(text)
+            except ValueError as error:  # whose message argparse would not show
+                raise ArgumentTypeError(str(error)) from error
 
-def parsed_by(function: Callable[[str], T]) -> Callable[[str], T]:
-    """A converter for argparse, which shows the message of a ValueError only if it is an ArgumentTypeError."""
-
-    def parse(text: str) -> T:
-        try:
-            return function(text)
-        except ValueError as error:
-            raise ArgumentTypeError(str(error)) from error
-
-    return parse
+        (group or self.parser).add_argument(*words, help=help, type=parse, **options)
 
 
 def names(text: str) -> list[str]:
@@ -87,12 +97,12 @@ def names(text: str) -> list[str]:
     while place < len(text) or not found or text[place - 1] == ",":
         each = _NAME.match(text, place)
         if each is None:
-            raise ArgumentTypeError(f"must be names separated by commas, got {text!r}")
+            raise ValueError(f"must be names separated by commas, got {text!r}")
         found.append(each[2] if each[1] is None else each[1].replace('""', '"'))
         place = each.end()
     for name in found:
         if found.count(name) > 1:
-            raise ArgumentTypeError(f"names the column {name!r} twice")
+            raise ValueError(f"names the column {name!r} twice")
     return found
 
 
@@ -101,12 +111,9 @@ def whole(least: int, most: int | None = None) -> Callable[[str], int]:
     limits = f"of at least {least}" if most is None else f"from {least} to {most}"
 
     def parse(text: str) -> int:
-        try:
-            value = int(text)
-        except ValueError:
-            value = least - 1
+        value = int(text) if re.fullmatch(r"\s*[+-]?\d+\s*", text) else least - 1
         if value < least or (most is not None and value > most):
-            raise ArgumentTypeError(f"must be a whole number {limits}, got {text!r}")
+            raise ValueError(f"must be a whole number {limits}, got {text!r}")
         return value
 
     return parse
@@ -118,7 +125,7 @@ seed = whole(0, 2**32 - 1)
 def path(text: str) -> str:
     """The name of a file."""
     if not text.strip():
-        raise ArgumentTypeError("must be the name of a file, got an empty text")
+        raise ValueError("must be the name of a file, got an empty text")
     return text
 
 
@@ -127,18 +134,19 @@ def one_of(known: Callable[[], Iterable[str]]) -> Callable[[str], str]:
 
     def parse(text: str) -> str:
         if text not in (valid := list(known())):
-            raise ArgumentTypeError(f"must be one of {', '.join(map(repr, valid))}, got {text!r}")
+            raise ValueError(f"must be one of {', '.join(map(repr, valid))}, got {text!r}")
         return text
 
     return parse
 
 
 def share(text: str) -> float:
-    """A number strictly between 0 and 1."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = float("nan")
-    if not 0.0 < value < 1.0:
-        raise ArgumentTypeError(f"must be a number strictly between 0 and 1, got {text!r}")
-    return value
+    """A number strictly between 0 and 1.
+
+    >>> share("0.25")
+    0.25
+    """
+    with suppress(ValueError):
+        if 0.0 < float(text) < 1.0:
+            return float(text)
+    raise ValueError(f"must be a number strictly between 0 and 1, got {text!r}")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import properly
-from properly.cli.arguments import Arguments, parsed_by, path, require_distinct
+from properly.cli.arguments import Arguments, path, require_distinct
 from properly.cli.console import table_of
 from properly.files import FilePath, atomic_path, check_output
 from properly.progress import progress
@@ -24,20 +24,14 @@ _MOST_GROUPS = 10
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = Arguments(parser, audit_table)
-    add("table", "a table with a row for every prediction")
-    add("--target COLUMN", "the column that holds the true class")
-    add(
-        "--probability COLUMN",
-        "the probability of the second of two classes in sorted order (or of --positive); or one column for every "
-        "class, named by the class, perhaps with a prefix that all of them have",
-        nargs="+",
-    )
-    add("--positive CLASS", "the class that the probability is for")
-    add("--group COLUMN", "judge the rows of each group separately as well")
-    costs = parsed_by(lambda text: properly.metrics.parse_costs(text))
-    add("--costs A:B", "the costs of a false positive and of a false negative, as in 1:20", costs)
-    add("--weight COLUMN", "the column that says how many rows a row stands for")
-    add("--report FILE", "the report (default %(default)s)", path)
+    add("table")
+    add("--target COLUMN")
+    add("--probability COLUMN", nargs="+")
+    add("--positive CLASS")
+    add("--group COLUMN")
+    add("--costs A:B", lambda text: properly.metrics.parse_costs(text))
+    add("--weight COLUMN")
+    add("--report FILE", path)
 
 
 def run(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -59,34 +53,37 @@ def audit_table(
 
     Parameters
     ----------
-    table : path of a table with a row for every prediction
-    target : column that holds the true class
-    probability : column, or one for every class
-        With a single column, the probability of the second of two classes in sorted order, or of `positive`.
+    table : path
+        A table with a row for every prediction.
+    target : str
+        The column that holds the true class.
+    probability : str or sequence of str
+        The column with the probability of the second of two classes in sorted order (or of `positive`); or one column
+        for every class, named by the class, perhaps with a prefix that all of them have.
     positive : str, optional
-        The class that the probability is for, against all others.
-    group : column, optional
-        The rows of each group are judged separately as well.
+        The class that a single column of probabilities is for, against all others.
+    group : str, optional
+        A column of groups, whose rows are judged separately as well.
     costs : (float, float) or str, optional
-        The costs of a false positive and of a false negative, as in (1, 20) or "1:20".
-    weight : column, optional
-        How many rows a row stands for.
-    report : path of the HTML file to write, default "audit.html"
+        The costs of a false positive and of a false negative, as in 1:20.
+    weight : str, optional
+        The column that says how many rows a row stands for.
+    report : path, default "audit.html"
+        The report to write, an HTML file.
 
     Returns
     -------
     dict
         The summary of `properly.audit.summary_of`, and the path of the report.
     """
-    from properly.report.pages import file_facts, version_facts
-    from properly.tables.targets import read_predictions
-
     columns = [probability] if isinstance(probability, str) else list(probability)
     require_distinct(target=target, probability=columns, weight=weight)
     check_output(report, inputs=[table])
     with progress("Audit", 3) as tell:
         tell(0, "reading")
-        data = read_predictions(table, target, columns, positive=positive, group=group, weight=weight)
+        data = properly.tables.targets.read_predictions(
+            table, target, columns, positive=positive, group=group, weight=weight
+        )
         tell(1, "judging")
         result = properly.audit.audit(
             data.codes,
@@ -107,7 +104,12 @@ def audit_table(
             "weight": weight,
             "costs": "{:g}:{:g}".format(*costs) if isinstance(costs, tuple) else costs,
         }
-        facts = file_facts(table) | {name: text for name, text in asked.items() if text is not None} | version_facts()
+        pages = properly.report.pages
+        facts = (
+            pages.file_facts(table)
+            | {name: text for name, text in asked.items() if text is not None}
+            | pages.version_facts()
+        )
         title = f"Audit of {', '.join(columns)} in {Path(table).name}"
         page = properly.report.audit_page(result, facts=facts, title=title)
         with atomic_path(report) as temporary:
@@ -117,8 +119,7 @@ def audit_table(
 
 def show(summary: dict[str, Any], console: Any) -> None:
     """The answer in two sentences, the scores, and the groups whose mean probability is off."""
-    from properly.audit.words import number
-
+    number = properly.audit.words.number
     style = {"right": "green", "nearly right": "green", "wrong": "yellow"}.get(summary["verdict"])
     console.print()
     for sentence in summary["answer"]:
@@ -143,14 +144,18 @@ def show(summary: dict[str, Any], console: Any) -> None:
 
 def _show_groups(groups: list[dict[str, Any]], console: Any) -> None:
     """The groups whose mean probability is off, the largest first."""
-    from properly.audit.words import count, percent
-
+    words = properly.audit.words
     off = sorted((group for group in groups if group["outside"]), key=lambda group: -group["rows"])
     if not off:
         console.print(f"In none of the {len(groups)} groups is the mean probability off by more than chance explains.")
         return
     rows = [
-        [group["group"], count(group["rows"]), percent(group["mean_probability"]), percent(group["share"])]
+        [
+            group["group"],
+            words.count(group["rows"]),
+            words.percent(group["mean_probability"]),
+            words.percent(group["share"]),
+        ]
         for group in off[:_MOST_GROUPS]
     ]
     console.print(f"\nIn {len(off)} of {len(groups)} groups the mean probability is off:")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import properly
 from properly.cli.arguments import Arguments, Misuse, one_of, path, require_distinct, seed
 from properly.files import FilePath, check_output, sha256_of
+from properly.inputs.options import choose
 from properly.progress import progress
 
 if TYPE_CHECKING:
@@ -25,33 +26,17 @@ _INPUTS = ("auto", "score", "probability")
 _FOLDS = 5
 
 
-def _methods() -> list[str]:
-    from properly.calibration.methods import METHODS
-
-    return list(METHODS)
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = Arguments(parser, calibrate_table)
-    add("table", "the scores and the classes")
-    add("--target COLUMN", "the column that holds the class")
-    add(
-        "--score COLUMN",
-        "the score of the positive class; for more than two classes one column for each, named by the class, perhaps "
-        "with a prefix that all of them have",
-        nargs="+",
-    )
-    add("--method NAME", "such as platt, beta or isotonic (default %(default)s)", one_of(_methods))
-    add(
-        "--input",
-        "what the scores are: any numbers (score), or probabilities; auto (default) takes them for probabilities if "
-        "all of them lie in [0, 1]",
-        choices=_INPUTS,
-    )
-    add("--positive CLASS", "the positive of two classes (default: the second, sorted)")
-    add("--weight COLUMN", "the column that says how many rows a row stands for")
-    add("--seed N", "seed of the folds (default %(default)s)", seed)
-    add("-o --output FILE", "the map (default %(default)s)", path)
+    add("table")
+    add("--target COLUMN")
+    add("--score COLUMN", nargs="+")
+    add("--method NAME", one_of(lambda: properly.calibration.methods.METHODS))
+    add("--input", choices=_INPUTS)
+    add("--positive CLASS")
+    add("--weight COLUMN")
+    add("--seed N", seed)
+    add("-o --output FILE", path)
 
 
 def run(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -74,21 +59,26 @@ def calibrate_table(
 
     Parameters
     ----------
-    table : path of a table with scores and classes
-    target : column that holds the class
-    score : column, or one for every class
-        For two classes the score of the positive one.
+    table : path
+        The scores and the classes.
+    target : str
+        The column that holds the class.
+    score : str or sequence of str
+        The column with the score of the positive class; for more than two classes one column for each, named by the
+        class, perhaps with a prefix that all of them have.
     method : str, default "auto"
-        A calibration method, such as "platt", "beta" or "isotonic".
+        The calibration method, such as platt, beta or isotonic.
     input : {"auto", "score", "probability"}, default "auto"
-        What the scores are; "auto" takes them for probabilities if all of them lie in [0, 1].
+        What the scores are: any numbers (score), or probabilities; auto takes them for probabilities if all of them lie
+        in [0, 1].
     positive : str, optional
-        The positive of two classes; the second in sorted order by default.
-    weight : column, optional
-        How many rows a row stands for.
+        The positive of two classes; the second in sorted order if it is not given.
+    weight : str, optional
+        The column that says how many rows a row stands for.
     seed : int, default 0
-        Of the folds.
-    output : path of the model file to write, default "calibrator.skops"
+        Seed of the folds.
+    output : path, default "calibrator.skops"
+        The model file to write.
 
     Returns
     -------
@@ -97,19 +87,16 @@ def calibrate_table(
     """
     import numpy as np
 
-    from properly.calibration.methods import METHODS
-    from properly.comparison import cross_calibrated, stratified_folds
-    from properly.inputs.options import choose
-    from properly.tables.targets import read_target
-
     columns = [score] if isinstance(score, str) else list(score)
     require_distinct(target=target, score=columns, weight=weight)
-    calibrator = choose(method, METHODS, "method")
+    calibrator = choose(method, properly.calibration.methods.METHODS, "method")
     choose(input, dict.fromkeys(_INPUTS), "input")
     check_output(output, inputs=[table])
     file = properly.tables.TableFile(table)
     data = file.read([*columns, target] + ([weight] if weight else []))
-    (classes, codes), row_weights = read_target(data, file.path, target, positive=positive, weight=weight)
+    (classes, codes), row_weights = properly.tables.targets.read_target(
+        data, file.path, target, positive=positive, weight=weight
+    )
     columns = _by_class(columns, classes, file.path)
     encoder, scores = _read_scores(data, columns, file.path)
     kind = _kind(scores, input)
@@ -120,8 +107,8 @@ def calibrate_table(
         if row_weights is not None:
             counted = np.flatnonzero(row_weights)
             scores, codes, row_weights = scores[counted], codes[counted], row_weights[counted]
-        folds = stratified_folds(codes, np.array(classes), _FOLDS, seed)
-        held_out = cross_calibrated(scores, codes, folds, method, row_weights, kind)
+        folds = properly.comparison.stratified_folds(codes, np.array(classes), _FOLDS, seed)
+        held_out = properly.comparison.cross_calibrated(scores, codes, folds, method, row_weights, kind)
     given: dict[str, Any] = {"sample_weight": row_weights, "classes": np.arange(len(classes))}
     share = np.bincount(codes, row_weights) / (len(codes) if row_weights is None else row_weights.sum())
     summary = {
@@ -145,24 +132,20 @@ def calibrate_table(
 
 def _by_class(columns: list[str], classes: list[Label], source: str) -> list[str]:
     """One column for two classes, one for each of more, in their order."""
-    from properly.tables.targets import columns_of_classes
-
     expected = 1 if len(classes) == 2 else len(classes)
     if len(columns) != expected:
         wanted = "one column" if expected == 1 else f"{expected} columns, one for every class"
         raise ValueError(f"score must name {wanted}, got {len(columns)}.")
     if expected == 1:
         return columns
-    found = columns_of_classes(columns, [str(label) for label in classes], source)
+    found = properly.tables.targets.columns_of_classes(columns, [str(label) for label in classes], source)
     return [found[str(label)] for label in classes]
 
 
 def _read_scores(data: Any, columns: list[str], source: str) -> tuple[Any, Array]:
     """The encoder of the scores, and the scores; texts and missing values are refused."""
-    from properly.tables.errors import Place
-
     for name in columns:
-        properly.tables.numbers(data.column(name), Place(source, name))
+        properly.tables.numbers(data.column(name), properly.tables.errors.Place(source, name))
     encoder = properly.tables.TableEncoder(missing="refuse").fit(data.select(columns), source=source)
     return encoder, encoder.transform(data, source=source)
 

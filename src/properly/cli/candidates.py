@@ -8,6 +8,7 @@ from math import log
 from typing import Any, NamedTuple
 
 import properly
+from properly.cli.arguments import share
 
 
 class Setting(NamedTuple):
@@ -100,22 +101,15 @@ def checked_methods(methods: str | Sequence[str]) -> list[str]:
             continue
         if name not in CANDIDATES:
             raise ValueError(f"there is no method {name!r}; the methods are auto, {', '.join(CANDIDATES)}")
-        needed = CANDIDATES[name].number
-        if needed and not _is_share(number):
-            raise ValueError(
-                f"the method {name} needs {needed}, a number between 0 and 1, after a colon, such as {name}:0.1; got "
-                f"{each!r}"
-            )
-        if number and not needed:
+        if CANDIDATES[name].number:
+            try:
+                share(number)
+            except ValueError as error:
+                needed = f"{CANDIDATES[name].number} after a colon, such as {name}:0.1"
+                raise ValueError(f"the method {name} needs {needed}, which {error}") from error
+        elif number:
             raise ValueError(f"the method {name} takes no number, got {each!r}")
     return wanted
-
-
-def _is_share(text: str) -> bool:
-    try:
-        return 0.0 < float(text) < 1.0
-    except ValueError:
-        return False
 
 
 def build_candidates(methods: Sequence[str], setting: Setting) -> tuple[dict[str, Any], list[str]]:

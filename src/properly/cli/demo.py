@@ -88,8 +88,6 @@ def _write_tables(folder: Path) -> tuple[Array, Array, Any]:
     import numpy as np
     from sklearn.linear_model import LogisticRegression
 
-    from properly.tables.arrow import arrow
-
     X, y, truth = properly.datasets.make_rare_events(
         N_TRAIN + N_TEST, N_FEATURES, rate=RATE, link=properly.links.GEV(TRUE_XI), signal=SIGNAL, random_state=0
     )
@@ -101,7 +99,7 @@ def _write_tables(folder: Path) -> tuple[Array, Array, Any]:
     balanced = model.predict_proba(X[test])[:, 1]
     added: dict[str, Any] = {"balanced": balanced}
     for name, rows, more in (("train.csv", train, {}), ("test.parquet", test, added)):
-        table = arrow.table({column: values[rows] for column, values in columns.items()} | more)
+        table = properly.tables.arrow.arrow.table({column: values[rows] for column, values in columns.items()} | more)
         properly.tables.write_batches(folder / name, table.schema, table.to_batches())
     return truth[test], balanced, y[test]
 

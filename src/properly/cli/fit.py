@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import properly
-from properly.cli.arguments import Arguments, names, one_of, parsed_by, path, require_distinct, seed, share, whole
+from properly.cli.arguments import Arguments, names, one_of, path, require_distinct, seed, share, whole
 from properly.cli.candidates import CANDIDATES, Setting, build_candidates, checked_methods
 from properly.cli.console import table_of
 from properly.files import FilePath, atomic_path, check_output, sha256_of
@@ -30,49 +30,25 @@ if TYPE_CHECKING:
 _METHODS = "\n".join(f"  {each.usage(name):<12}{each.about}" for name, each in CANDIDATES.items())
 
 
-def _calibrations() -> list[str]:
-    from properly.calibration.methods import METHODS
-
-    return ["auto", "none", *(name for name in METHODS if name != "auto")]
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     methods = "\n".join(f"  {each.usage(name):<12}{each.about}" for name, each in CANDIDATES.items())
     parser.description = str(parser.description).replace("{methods}", methods)
     add = Arguments(parser, fit_table)
-    add("table", "the rows to learn from")
-    add("--target COLUMN", "the column that holds the class")
-    add(
-        "--method NAMES",
-        "one of the methods, or several separated by commas; auto (default) compares those that suit the data",
-        parsed_by(checked_methods),
-    )
-    add(
-        "--calibration NAME",
-        "auto (default) compares every model with and without calibration; none; or a calibration method for all "
-        "models, such as platt or isotonic",
-        one_of(_calibrations),
-    )
-    add(
-        "--population-rate P",
-        "share of the positive class where the model will be used, if it differs from that in the table",
-        share,
-    )
-    add("--positive CLASS", "the positive of two classes (default: the second, sorted)")
+    add("table")
+    add("--target COLUMN")
+    add("--method NAMES", checked_methods)
+    add("--calibration NAME", one_of(lambda: dict.fromkeys(["auto", "none", *properly.calibration.methods.METHODS])))
+    add("--population-rate P", share)
+    add("--positive CLASS")
     either = parser.add_mutually_exclusive_group()
-    add(
-        "--features COLUMNS",
-        'use these columns only, separated by commas; a name with a comma in quotation marks, as in a,"b, c"',
-        names,
-        group=either,
-    )
-    add("--ignore COLUMNS", "use all columns but these", names, group=either)
-    add("--categories COLUMNS", "columns of categories that look like numbers", names)
-    add("--weight COLUMN", "the column that says how many rows a row stands for")
-    add("--folds N", "folds of cross-validation (default %(default)s)", whole(2))
-    add("--seed N", "seed of all that is random (default %(default)s)", seed)
-    add("-o --output FILE", "the model (default %(default)s)", path)
-    add("--report FILE", "the report (default %(default)s)", path)
+    add("--features COLUMNS", names, group=either)
+    add("--ignore COLUMNS", names, group=either)
+    add("--categories COLUMNS", names)
+    add("--weight COLUMN")
+    add("--folds N", whole(2))
+    add("--seed N", seed)
+    add("-o --output FILE", path)
+    add("--report FILE", path)
 
 
 def run(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -100,30 +76,35 @@ def fit_table(
 
     Parameters
     ----------
-    table : path of the table to learn from
-    target : column that holds the class
+    table : path
+        The table to learn from.
+    target : str
+        The column that holds the class.
     method : str or sequence of str, default "auto"
-        Names of `properly.cli.candidates.CANDIDATES`, in a list or separated by commas; "auto" compares those that suit
-        the data.
+        One of the methods, or several separated by commas; auto compares those that suit the data.
     calibration : str, default "auto"
-        "auto" compares every model with and without calibration, "none" only without, and the name of a calibration
-        method only with that.
+        auto compares every model with and without calibration, none only without; the name of a calibration method,
+        such as platt or isotonic, only with that.
     population_rate : float, optional
         Share of the positive class where the model will be used, if it differs from that in the table.
     positive : str, optional
-        The positive of two classes; the second in sorted order by default.
-    features, ignore : sequences of columns, optional
-        Use these columns only, or all but these.
-    categories : sequence of columns, default ()
+        The positive of two classes; the second in sorted order if it is not given.
+    features : sequence of str, optional
+        The columns to use, separated by commas; a name with a comma stands in quotation marks, as in a,"b, c".
+    ignore : sequence of str, default ()
+        Columns not to use.
+    categories : sequence of str, default ()
         Columns of categories that look like numbers.
-    weight : column, optional
-        How many rows a row stands for.
+    weight : str, optional
+        The column that says how many rows a row stands for.
     folds : int, default 5
-        Of the cross-validation.
+        Folds of the cross-validation.
     seed : int, default 0
-        Of all that is random.
-    output : path of the model file to write, default "model.skops"
-    report : path of the HTML file to write, default "fit.html"
+        Seed of all that is random.
+    output : path, default "model.skops"
+        The model file to write.
+    report : path, default "fit.html"
+        The report to write, an HTML file.
 
     Returns
     -------
@@ -215,20 +196,17 @@ def _read_rows(
     weight: str | None,
 ) -> _Rows:
     """The rows as numbers, with everything checked."""
-    from properly.tables.errors import TableError, require_columns, require_named
-    from properly.tables.targets import read_target
-
-    file = properly.tables.TableFile(table)
+    file, errors = properly.tables.TableFile(table), properly.tables.errors
     require_distinct(target=target, weight=weight, features=features)
     special = [target] + ([weight] if weight else [])
-    require_columns([*special, *ignore, *(features or [])], file.names, file.path)
+    file.require([*special, *ignore, *(features or [])])
     columns = list(features or [name for name in file.names if name not in (*special, *ignore)])
-    require_named(columns, file.path)
-    require_columns(categories, columns, f"the list of features of {file.path}")
+    errors.require_named(columns, file.path)
+    errors.require_columns(categories, columns, f"the list of features of {file.path}")
     if not columns:
-        raise TableError(f"{file.path} has no column left to learn from.")
+        raise errors.TableError(f"{file.path} has no column left to learn from.")
     data = file.read([*columns, *special], texts=categories)
-    labels, row_weights = read_target(data, file.path, target, positive=positive, weight=weight)
+    labels, row_weights = properly.tables.targets.read_target(data, file.path, target, positive=positive, weight=weight)
     encoder = properly.tables.TableEncoder(categories).fit(data.select(columns), source=file.path)
     return _Rows(encoder, encoder.transform(data, source=file.path), labels, row_weights)
 
@@ -279,8 +257,6 @@ def _listed(names: list[str]) -> str:
 
 def _page(comparison: Comparison, rows: _Rows, summary: dict[str, Any], asked: dict[str, Any]) -> str:
     """The report: the comparison, and an audit of the best model's probabilities for held-out rows."""
-    from properly.report.pages import file_facts, version_facts
-
     classes = [str(label) for label in summary["classes"]]
     judged = properly.audit.audit(
         rows.labels.codes,
@@ -290,7 +266,7 @@ def _page(comparison: Comparison, rows: _Rows, summary: dict[str, Any], asked: d
         random_state=summary["seed"],
     )
     facts = {
-        **file_facts(summary["table"]),
+        **properly.report.pages.file_facts(summary["table"]),
         "rows": f"{summary['rows']:,}",
         "target": summary["target"],
         "features": ", ".join(summary["features"]),
@@ -308,7 +284,8 @@ def _page(comparison: Comparison, rows: _Rows, summary: dict[str, Any], asked: d
             "probabilities before that correction, in the proportions of the table"
         )
     facts = {name: text for name, text in (facts | {"notes": "; ".join(summary["notes"])}).items() if text}
-    return properly.report.fit_page(comparison, judged, facts | version_facts(), f"Models for {summary['target']}")
+    facts |= properly.report.pages.version_facts()
+    return properly.report.fit_page(comparison, judged, facts, f"Models for {summary['target']}")
 
 
 def show(summary: dict[str, Any], console: Any) -> None:

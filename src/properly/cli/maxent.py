@@ -16,6 +16,7 @@ import properly
 from properly.cli.arguments import Arguments, names, path, share
 from properly.cli.predict import score_table, scored_path
 from properly.files import FilePath, check_output, sha256_of
+from properly.inputs.options import choose
 from properly.progress import progress
 
 if TYPE_CHECKING:
@@ -26,26 +27,18 @@ _OUTPUTS = ("cloglog", "logistic", "raw", "probability")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = Arguments(parser, maxent_table)
-    add("--presence FILE", "a row for every record of presence")
-    add("--background FILE", "a row for every point of the region")
-    add("--columns COLUMNS", "use these columns only, separated by commas", names)
-    add("--ignore COLUMNS", "use all columns but these", names)
-    add("--categories COLUMNS", "columns of categories that look like numbers", names)
-    add(
-        "--features LETTERS",
-        "kinds of features: l linear, q quadratic, p product, h hinge, t threshold; auto (default) depends on the "
-        "number of presences",
-    )
-    add("--regularization B", "the larger, the smoother (default %(default)g)", float)
-    add(
-        "--default-prevalence P",
-        "probability of presence at a typical site of the species, for --output probability (default %(default)s)",
-        share,
-    )
-    add("--output", "the scale of predictions (default %(default)s)", choices=_OUTPUTS)
-    add("--predict FILE", "a table of sites to predict")
-    add("--scored FILE", "the table with predictions (default: NAME-scored.ENDING in the working folder)", path)
-    add("-o --model FILE", "the model (default %(default)s)", path)
+    add("--presence FILE")
+    add("--background FILE")
+    add("--columns COLUMNS", names)
+    add("--ignore COLUMNS", names)
+    add("--categories COLUMNS", names)
+    add("--features LETTERS")
+    add("--regularization B", float)
+    add("--default-prevalence P", share)
+    add("--output", choices=_OUTPUTS)
+    add("--predict FILE")
+    add("--scored FILE", path)
+    add("-o --model FILE", path)
 
 
 def run(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -71,24 +64,32 @@ def maxent_table(
 
     Parameters
     ----------
-    presence : path of a table with a row for every record of presence
-    background : path of a table with a row for every point of the region
-    columns, ignore : sequences of columns, optional
-        Use these columns only, or all that both tables have but these.
-    categories : sequence of columns, default ()
+    presence : path
+        A table with a row for every record of presence.
+    background : path
+        A table with a row for every point of the region.
+    columns : sequence of str, optional
+        The columns to use, separated by commas; all that both tables have if they are not given.
+    ignore : sequence of str, default ()
+        Columns not to use.
+    categories : sequence of str, default ()
         Columns of categories that look like numbers.
     features : str, default "auto"
-        Letters of the kinds of features, as in `properly.maxent.MaxentFeatures`.
+        Kinds of features: l linear, q quadratic, p product, h hinge, t threshold; auto depends on the number of
+        presences.
     regularization : float, default 1.0
         The larger, the smoother.
     default_prevalence : float, default 0.5
-        Probability of presence at a typical site of the species, for the output "probability".
+        Probability of presence at a typical site of the species, for the output probability.
     output : {"cloglog", "logistic", "raw", "probability"}, default "cloglog"
         The scale of predictions.
-    predict : path of a table of sites to predict, optional
-    scored : path of the table with predictions to write, optional
-        By default ``NAME-scored.ENDING``, after the name of the table of sites, in the working folder.
-    model : path of the model file to write, default "maxent.skops"
+    predict : path, optional
+        A table of sites to predict.
+    scored : path, optional
+        The table with predictions to write; if it is not given, NAME-scored.ENDING, after the name of the table of
+        sites, in the working folder.
+    model : path, default "maxent.skops"
+        The model file to write.
 
     Returns
     -------
@@ -98,9 +99,6 @@ def maxent_table(
     import numpy as np
     from scipy.special import expit
 
-    from properly.inputs.options import choose
-    from properly.tables.errors import format_of, require_columns
-
     choose(output, dict.fromkeys(_OUTPUTS), "output")
     inputs = [presence, background] + ([predict] if predict else [])
     check_output(model, inputs=inputs)
@@ -108,9 +106,9 @@ def maxent_table(
     used = _columns(seen_file, region_file, columns, ignore, categories)
     if predict:
         scored = str(scored or scored_path(predict))
-        format_of(scored)
+        properly.tables.errors.format_of(scored)
         check_output(scored, inputs=inputs, outputs=[model])
-        require_columns(used, properly.tables.TableFile(predict).names, str(predict))
+        properly.tables.TableFile(predict).require(used)
     seen, region = (file.read(used, texts=categories) for file in (seen_file, region_file))
     encoder = _fitted_encoder(categories, {region_file.path: region, seen_file.path: seen})
     X = np.vstack([encoder.transform(region, source=region_file.path), encoder.transform(seen, source=seen_file.path)])
@@ -154,35 +152,32 @@ def _columns(
     categories: Sequence[str],
 ) -> list[str]:
     """Those named, or those that both tables have."""
-    from properly.tables.errors import TableError, require_columns, require_named
-
+    errors = properly.tables.errors
     for file in (presence, background):
-        require_columns([*(columns or []), *categories], file.names, file.path)
+        file.require([*(columns or []), *categories])
     for name in ignore:
         if name not in (*presence.names, *background.names):
-            raise TableError(f"neither {presence.path} nor {background.path} has the column {name!r} to ignore.")
+            raise errors.TableError(f"neither {presence.path} nor {background.path} has the column {name!r} to ignore.")
     shared = [name for name in presence.names if name in background.names]
     used = [name for name in columns or shared if name not in ignore]
     if not used:
-        raise TableError(f"{presence.path} and {background.path} have no column in common that could be used.")
-    require_named(used, presence.path)
+        raise errors.TableError(f"{presence.path} and {background.path} have no column in common that could be used.")
+    errors.require_named(used, presence.path)
     return used
 
 
 def _fitted_encoder(categories: Sequence[str], tables: dict[str, Any]) -> TableEncoder:
     """One encoder for both tables; errors name the table in which they are."""
-    from properly.tables.arrow import arrow, plain
-    from properly.tables.columns import kind_of
-    from properly.tables.errors import Place, TableError
-
+    arrow, plain, kind_of = properly.tables.arrow.arrow, properly.tables.arrow.plain, properly.tables.columns.kind_of
     for source, table in tables.items():
         properly.tables.TableEncoder(categories, missing="refuse").fit(table, source=source)
     (first, background), (second, seen) = tables.items()
     for name in background.column_names:
         kinds = [kind_of(table.column(name).type) for table in (background, seen)]
         if name not in categories and kinds[0] != kinds[1]:
-            raise TableError(
-                f"{Place(second, name)} holds values of the kind {kinds[1]}, but {first} of the kind {kinds[0]}."
+            place = properly.tables.errors.Place(second, name)
+            raise properly.tables.TableError(
+                f"{place} holds values of the kind {kinds[1]}, but {first} of the kind {kinds[0]}."
             )
     whole = [arrow.table({name: plain(table.column(name)) for name in table.column_names}) for table in tables.values()]
     joined = arrow.concat_tables(whole, promote_options="permissive")

@@ -24,20 +24,11 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = Arguments(parser, predict_table)
-    add("model", "a model file")
-    add("table", "the rows to predict")
-    add(
-        "-o --output FILE",
-        "the table with probabilities, in the format of its ending (default: NAME-scored.ENDING, after the name of the "
-        "table, in the working folder)",
-        path,
-    )
-    add("--prefix TEXT", "what the added columns begin with, before the class (default probability_)")
-    add(
-        "--unseen",
-        "a category that did not occur in training is an error (refuse, the default) or counts as missing",
-        choices=["refuse", "missing"],
-    )
+    add("model")
+    add("table")
+    add("-o --output FILE", path)
+    add("--prefix TEXT")
+    add("--unseen", choices=["refuse", "missing"])
 
 
 def run(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -56,12 +47,15 @@ def predict_table(
 
     Parameters
     ----------
-    model : path of a model file of `fit_table`, `calibrate_table` or `maxent_table`
-    table : path of the table to predict
-    output : path of the table to write, optional
-        By default ``NAME-scored.ENDING``, after the name of the table, in the working folder.
+    model : path
+        A model file of properly fit, calibrate or maxent.
+    table : path
+        The rows to predict.
+    output : path, optional
+        The table with probabilities to write, in the format of its ending; if it is not given, NAME-scored.ENDING,
+        after the name of the table, in the working folder.
     prefix : str, optional
-        What the added columns begin with, before the class; "probability_" by default.
+        What the added columns begin with, before the class; probability_ if it is not given.
     unseen : {"refuse", "missing"}, default "refuse"
         Whether a category that did not occur in training is an error or counts as missing.
 
@@ -85,9 +79,7 @@ def scored_path(table: FilePath) -> str:
     >>> scored_path("data/new.csv.gz")
     'new-scored.csv.gz'
     """
-    from properly.tables.errors import ending_of
-
-    name, ending = Path(table).name, ending_of(str(table))
+    name, ending = Path(table).name, properly.tables.errors.ending_of(str(table))
     return f"{name[: -len(ending)]}-scored{ending}"
 
 
@@ -99,20 +91,17 @@ def score_table(
     unseen: str = "refuse",
 ) -> dict[str, Any]:
     """Write a table with the output of a model for its rows, batch by batch; returns the summary."""
-    from properly.tables.arrow import arrow
-    from properly.tables.columns import converted
-    from properly.tables.errors import TableError, format_of, require_columns
-    from properly.tables.models import PREFIX
-
-    file = properly.tables.TableFile(table)
+    tables, arrow, file = properly.tables, properly.tables.arrow.arrow, properly.tables.TableFile(table)
     output = scored_path(table) if output is None else str(output)
-    form = format_of(output)
+    form = tables.errors.format_of(output)
     check_output(output, inputs=[table])
-    require_columns((column.name for column in model.encoder.columns_), file.names, file.path)
-    added = [name if prefix is None else prefix + name.removeprefix(PREFIX) for name in model.output_columns]
+    file.require(column.name for column in model.encoder.columns_)
+    added = model.output_columns
+    if prefix is not None:
+        added = [prefix + name.removeprefix(tables.models.PREFIX) for name in added]
     for name in added:
         if name in file.names:
-            raise TableError(f"{table} already has a column {name!r}; choose another prefix with --prefix.")
+            raise tables.TableError(f"{table} already has a column {name!r}; choose another prefix with --prefix.")
     # Texts of a text file stay as they are in another one; other formats need their types.
     categories = [column.name for column in model.encoder.columns_ if column.kind == "category"]
     schema = file.schema if form.kind == "text" else file.typed_schema(categories)
@@ -124,13 +113,15 @@ def score_table(
             n_rows = 0
             for batch in file.batches():
                 columns = model.scored(batch, source=file.path, first_row=n_rows, unseen=unseen).values()
-                kept = [converted(column, schema.field(k).type) for k, column in enumerate(batch.columns)]
+                kept = [
+                    tables.columns.converted(column, schema.field(k).type) for k, column in enumerate(batch.columns)
+                ]
                 arrays = [*kept, *(arrow.array(column) for column in columns)]
                 yield arrow.RecordBatch.from_arrays(arrays, schema=schema)
                 n_rows += batch.num_rows
                 tell(n_rows, f"{n_rows:,} rows")
 
-        n_rows = properly.tables.write_batches(output, schema, scored())
+        n_rows = tables.write_batches(output, schema, scored())
     return {"output": output, "rows": n_rows, "columns": added}
 
 

@@ -47,9 +47,7 @@ def booleans(column: Any, place: Place) -> Array:
             raise _first_error(neither, column, place, "true or false")
         column = compute.if_else(compute.is_null(named), cells, named.cast(arrow.string()))
     values = numbers(column, place)
-    bad = ~(np.isnan(values) | (values == 0.0) | (values == 1.0))
-    if bad.any():
-        raise place.error(int(bad.argmax()), f"true or false is needed, got {values[bad][0]:g}.")
+    place.refuse(~(np.isnan(values) | np.isin(values, (0.0, 1.0))), "true or false is needed, got {:g}.", values)
     return values
 
 

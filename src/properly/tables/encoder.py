@@ -175,29 +175,22 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         codes = compute.index_in(words, value_set=arrow.array(column.categories, type=arrow.string()))
         codes = codes.cast(arrow.float64()).to_numpy(zero_copy_only=False)
         strange = np.isnan(codes) & ~missing
-        if not strange.any():
-            return np.asarray(codes)
         if column.other:
-            return np.where(strange, float(len(column.categories)), codes)
-        if not lenient:
-            first = int(strange.argmax())
-            raise place.error(
-                first,
-                f"the category {words[first].as_py()!r} did not occur in training, only {listed(column.categories)}.",
-            )
+            codes = np.where(strange, float(len(column.categories)), codes)
+        elif strange.any() and not lenient:
+            row, known = int(strange.argmax()), listed(column.categories)
+            raise place.error(row, f"the category {words[row].as_py()!r} did not occur in training, only {known}.")
         return np.asarray(codes)
 
     def _numeric(self, kind: str, column: Any, place: Place) -> Array:
         values = NUMERIC_KINDS[kind](column, place)
-        infinite = np.isinf(values)
-        if infinite.any():
-            raise place.error(int(infinite.argmax()), "the number must be finite.")
+        place.refuse(np.isinf(values), "the number must be finite.")
         self._check_missing(np.isnan(values), place)
         return values
 
     def _check_missing(self, missing: NDArray[np.bool_], place: Place) -> None:
-        if missing.any() and not MISSING_RULES[self.missing]:
-            raise place.error(int(missing.argmax()), "the value is missing; fill it in, or leave out the row.")
+        if not MISSING_RULES[self.missing]:
+            place.refuse(missing, "the value is missing; fill it in, or leave out the row.")
 
 
 def _warn_missing(missing: NDArray[np.bool_], place: Place, meaning: str) -> None:

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from properly.files import FORMATS, Format
 
 
@@ -32,6 +35,12 @@ class Place:
     def error(self, index: int, problem: str) -> TableError:
         """An error at one of the values, by its position."""
         return TableError(f"{self}, row {self.first_row + index + 1}: {problem}")
+
+    def refuse(self, bad: NDArray[np.bool_], problem: str, values: Any = None) -> None:
+        """Raise an error at the first value that is bad, if there is one; {} in the problem stands for the value."""
+        if bad.any():
+            row = int(bad.argmax())
+            raise self.error(row, problem if values is None else problem.format(values[row]))
 
 
 def require_columns(wanted: Iterable[str], present: list[str], source: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -104,7 +105,29 @@ def _has(method: str) -> Any:
     return lambda self: hasattr(getattr(self, "classifier_", self.classifier), method)
 
 
-class WithFeatures(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class _ThroughTransformer(BaseEstimator):
+    """What a classifier says about the matrix that a transformer makes of X; a subclass gives `_asked`."""
+
+    @abstractmethod
+    def _asked(self, method: str, X: Any, options: dict[str, Any]) -> NDArray[Any]:
+        """What a method of the classifier returns; the options are those of the transformer."""
+
+    def predict_proba(self, X: Any, **options: Any) -> Array:
+        """Class probabilities of shape (n, K), one column per entry of ``classes_``."""
+        return self._asked("predict_proba", X, options)
+
+    @available_if(_has("predict_log_proba"))  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any, **options: Any) -> Array:
+        """The logarithms of the class probabilities."""
+        return self._asked("predict_log_proba", X, options)
+
+    @available_if(_has("decision_function"))  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Any, **options: Any) -> Array:
+        """The scores of the classifier."""
+        return self._asked("decision_function", X, options)
+
+
+class WithFeatures(ClassifierMixin, MetaEstimatorMixin, _ThroughTransformer):
     """A transformer and a classifier as one classifier, like a pipeline, but with weights for both.
 
     Parameters
@@ -133,28 +156,13 @@ class WithFeatures(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 setattr(self, name, getattr(self.features_, name))
         return self
 
-    def predict_proba(self, X: Any) -> Array:
-        """Class probabilities of shape (n, K), one column per entry of ``classes_``."""
-        return self._asked("predict_proba", X)
-
-    @available_if(_has("predict_log_proba"))  # type: ignore[untyped-decorator]
-    def predict_log_proba(self, X: Any) -> Array:
-        """The logarithms of the class probabilities."""
-        return self._asked("predict_log_proba", X)
-
-    @available_if(_has("decision_function"))  # type: ignore[untyped-decorator]
-    def decision_function(self, X: Any) -> Array:
-        """The scores of the classifier."""
-        return self._asked("decision_function", X)
-
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class."""
-        return self._asked("predict", X)
+        return self._asked("predict", X, {})
 
-    def _asked(self, method: str, X: Any) -> NDArray[Any]:
-        """What a method of the classifier returns for the features of X."""
+    def _asked(self, method: str, X: Any, options: dict[str, Any]) -> NDArray[Any]:
         check_is_fitted(self, "classifier_")
-        return np.asarray(getattr(self.classifier_, method)(self.features_.transform(X)))
+        return np.asarray(getattr(self.classifier_, method)(self.features_.transform(X, **options)))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -165,11 +173,12 @@ class WithFeatures(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 PREFIX = "probability_"
 
 
-class TableClassifier(BaseEstimator):
+class TableClassifier(_ThroughTransformer):
     """A fitted classifier of numbered classes, with the encoder of its columns and the names of its classes.
 
     This is what ``properly fit`` and ``properly calibrate`` save: ``properly.load(path).predict_proba(frame)`` takes a
-    data frame, a `pyarrow.Table` or a mapping from names to values.
+    data frame, a `pyarrow.Table` or a mapping from names to values. All methods take the options of
+    `TableEncoder.transform` as well.
 
     Parameters
     ----------
@@ -207,23 +216,12 @@ class TableClassifier(BaseEstimator):
         """The names of the columns that the model adds, with the standard prefix."""
         return [f"{PREFIX}{label}" for label in self.classes]
 
-    def predict_proba(self, X: Any, **options: Any) -> Array:
-        """Class probabilities of shape (n, K), one column per class; options as in `TableEncoder.transform`."""
-        return np.asarray(self.classifier.predict_proba(self.encoder.transform(X, **options)))
-
-    @available_if(_has("predict_log_proba"))  # type: ignore[untyped-decorator]
-    def predict_log_proba(self, X: Any, **options: Any) -> Array:
-        """The logarithms of the class probabilities; options as in `TableEncoder.transform`."""
-        return np.asarray(self.classifier.predict_log_proba(self.encoder.transform(X, **options)))
-
-    @available_if(_has("decision_function"))  # type: ignore[untyped-decorator]
-    def decision_function(self, X: Any, **options: Any) -> Array:
-        """The scores of the classifier; options as in `TableEncoder.transform`."""
-        return np.asarray(self.classifier.decision_function(self.encoder.transform(X, **options)))
-
     def predict(self, X: Any, **options: Any) -> NDArray[Any]:
         """The most probable class; options as in `TableEncoder.transform`."""
         return chosen(self.predict_proba(X, **options), self.classes_)
+
+    def _asked(self, method: str, X: Any, options: dict[str, Any]) -> NDArray[Any]:
+        return np.asarray(getattr(self.classifier, method)(self.encoder.transform(X, **options)))
 
     def scored(self, X: Any, **options: Any) -> dict[str, Array]:
         """The columns that the model adds to a table, by their names; options as in `TableEncoder.transform`."""

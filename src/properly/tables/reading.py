@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -59,10 +59,14 @@ class TableFile:
     def names(self) -> list[str]:
         return list(self.schema.names)
 
+    def require(self, columns: Iterable[str]) -> None:
+        """Refuse the table if it lacks one of these columns."""
+        require_columns(columns, self.names, self.path)
+
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[Any]:
         """The rows, in record batches of a few MB."""
         columns = self.names if columns is None else list(columns)
-        require_columns(columns, self.names, self.path)
+        self.require(columns)
         with _readable(self):
             yield from _BATCHES[self.format.kind](self, columns)
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from properly.numeric.probabilities import Array
-from properly.tables.arrow import arrow, compute, is_numeric, plain, types
+from properly.tables.arrow import arrow, compute, plain_type, types
 from properly.tables.columns import kind_of, numbers, texts
 from properly.tables.errors import Place, TableError, listed
 from properly.tables.reading import TableFile
@@ -36,22 +36,20 @@ def class_labels(column: Any, place: Place, positive: str | None = None) -> Labe
 
     Refused are missing values, a single class, and more than a hundred different values, which are hardly classes.
     """
-    column = plain(column)
-    missing = compute.is_null(column, nan_is_null=True)
-    if compute.any(missing).as_py():
-        raise place.error(compute.index(missing, True).as_py(), "the class is missing; leave out such rows.")
-    if types.is_boolean(column.type):
-        classes, codes = np.unique(column.to_numpy(zero_copy_only=False).astype(bool), return_inverse=True)
-    elif is_numeric(column.type):
-        classes, codes = np.unique(numbers(column, place), return_inverse=True)
-        if (classes == np.floor(classes)).all() and np.abs(classes).max() < 2**53:
-            classes = classes.astype(np.int64)
-    elif kind_of(column.type) == "category":
-        encoded = column.dictionary_encode()
-        classes, place_of = np.unique(np.array(encoded.dictionary.to_pylist(), dtype=object), return_inverse=True)
-        codes = place_of[encoded.indices.to_numpy()]
-    else:
+    missing = compute.index(compute.is_null(column, nan_is_null=True), True).as_py()
+    if missing >= 0:
+        raise place.error(missing, "the class is missing; leave out such rows.")
+    kind = kind_of(column.type)
+    if kind in (None, "date"):
         raise TableError(f"{place} holds {column.type}, but classes are needed: texts, numbers or truth values.")
+    encoded = _encoded(column)  # so that each distinct value is looked at once
+    if kind == "number":
+        values = numbers(encoded.dictionary, place)
+        if (values == np.floor(values)).all() and np.abs(values).max() < 2**53:
+            values = values.astype(np.int64)
+    else:
+        values = np.array(encoded.dictionary.to_pylist(), dtype=bool if kind == "boolean" else object)
+    classes, position = np.unique(values, return_inverse=True)
     labels: list[Label] = classes.tolist()
     if len(labels) > MAX_CLASSES:
         raise TableError(
@@ -60,7 +58,7 @@ def class_labels(column: Any, place: Place, positive: str | None = None) -> Labe
         )
     if len(labels) < 2:
         raise TableError(f"{place} holds one class only, {labels[0]!r}; at least two are needed.")
-    found = Labels(labels, np.asarray(codes, dtype=np.intp))
+    found = Labels(labels, position.astype(np.intp)[encoded.indices.to_numpy()])
     return found if positive is None else _with_positive(found, positive, place)
 
 
@@ -99,9 +97,7 @@ def weights(column: Any, place: Place) -> Array:
     """How many rows each row stands for: finite, not negative, not all 0."""
     values = numbers(column, place)
     bad = ~(np.isfinite(values) & (values >= 0.0))
-    if bad.any():
-        row = int(bad.argmax())
-        raise place.error(row, f"a weight must be a number of at least 0, got {values[row]:g}.")
+    place.refuse(bad, "a weight must be a number of at least 0, got {:g}.", values)
     if not values.any():
         raise TableError(f"{place}: every weight is 0; at least one must be positive.")
     total, n_rows = float(values.sum()), np.count_nonzero(values)
@@ -166,7 +162,8 @@ def read_predictions(
     source = str(path)
     wanted = dict.fromkeys([target, *probability, *(name for name in (group, weight) if name is not None)])
     table = TableFile(path).read(list(wanted))
-    classes, codes = _classes(table.column(target), Place(source, target))
+    labels, codes = class_labels(table.column(target), Place(source, target))
+    classes, codes = [str(label) for label in labels], codes.astype(np.int8)
     if len(probability) == 1:
         classes, codes = _two_classes(classes, codes, positive, Place(source, target))
         columns = list(probability)
@@ -205,17 +202,6 @@ def columns_of_classes(columns: Sequence[str], classes: Sequence[str], source: s
     )
 
 
-def _classes(column: Any, place: Place) -> tuple[list[str], NDArray[Any]]:
-    """Names of the classes in sorted order and the class of every row; each distinct value is looked at once."""
-    missing = compute.index(compute.is_null(column, nan_is_null=True), True).as_py()
-    if missing >= 0:
-        raise place.error(missing, "the class is missing; leave out such rows.")
-    encoded = _encoded(column)
-    labels = class_labels(encoded.dictionary, place)
-    size = np.int8 if len(labels.classes) < 128 else np.int16
-    return [str(label) for label in labels.classes], labels.codes.astype(size)[encoded.indices.to_numpy()]
-
-
 def _two_classes(
     classes: list[str], codes: NDArray[Any], positive: str | None, place: Place
 ) -> tuple[list[str], NDArray[Any]]:
@@ -237,11 +223,9 @@ def _probabilities(table: Any, columns: list[str], source: str) -> Array:
     for name in columns:
         place = Place(source, name)
         p = numbers(table.column(name), place)
-        if not (p.min() >= 0.0 and p.max() <= 1.0):  # also if there is a nan
-            row = int(np.argmin((p >= 0.0) & (p <= 1.0)))
-            if np.isnan(p[row]):
-                raise place.error(row, "the probability is missing; leave out such rows.")
-            raise place.error(row, f"a probability must lie in [0, 1], got {p[row]:g}; calibrate scores first.")
+        place.refuse(np.isnan(p), "the probability is missing; leave out such rows.")
+        wrong = (p < 0.0) | (p > 1.0)
+        place.refuse(wrong, "a probability must lie in [0, 1], got {:g}; calibrate scores first.", p)
         found.append(p)
     if len(found) == 1:
         return found[0]
@@ -265,13 +249,12 @@ def _groups(column: Any, place: Place) -> tuple[NDArray[Any], tuple[str, ...]]:
 
 def _encoded(column: Any) -> Any:
     """Distinct values that occur, and which of them every row has."""
+    if not types.is_dictionary(column.type):
+        column = column.cast(plain_type(column.type)).dictionary_encode()
     if isinstance(column, arrow.ChunkedArray):
-        column = column.unify_dictionaries() if types.is_dictionary(column.type) else column.dictionary_encode()
-        column = column.combine_chunks()
+        column = column.unify_dictionaries().combine_chunks()
     if isinstance(column, arrow.ChunkedArray):
         column = column.chunk(0)
-    if not types.is_dictionary(column.type):
-        return column.dictionary_encode()
     used = column.indices.drop_null().unique()  # a dictionary may hold values of other tables
     if len(used) == len(column.dictionary):
         return column
