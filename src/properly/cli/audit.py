@@ -118,7 +118,7 @@ def audit_table(
 
 
 def show(summary: dict[str, Any], console: Any) -> None:
-    """The answer in two sentences, the scores, and the groups whose mean probability is off."""
+    """The answer in two sentences, the scores, and the groups that are miscalibrated."""
     number = properly.audit.words.number
     style = {"right": "green", "nearly right": "green", "wrong": "yellow"}.get(summary["verdict"])
     console.print()
@@ -143,11 +143,11 @@ def show(summary: dict[str, Any], console: Any) -> None:
 
 
 def _show_groups(groups: list[dict[str, Any]], console: Any) -> None:
-    """The groups whose mean probability is off, the largest first."""
+    """The groups whose mean probability lies outside the interval of the observed share, the largest first."""
     words = properly.audit.words
     off = sorted((group for group in groups if group["outside"]), key=lambda group: -group["rows"])
     if not off:
-        console.print(f"In none of the {len(groups)} groups is the mean probability off by more than chance explains.")
+        console.print(f"None of {len(groups)} groups is miscalibrated beyond chance.")
         return
     rows = [
         [
@@ -158,5 +158,5 @@ def _show_groups(groups: list[dict[str, Any]], console: Any) -> None:
         ]
         for group in off[:_MOST_GROUPS]
     ]
-    console.print(f"\nIn {len(off)} of {len(groups)} groups the mean probability is off:")
-    console.print(table_of(["group", "rows", "mean probability", "observed"], rows))
+    console.print(f"\n{len(off)} of {len(groups)} groups are miscalibrated:")
+    console.print(table_of(["group", "rows", "mean probability", "observed share"], rows))

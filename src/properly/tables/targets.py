@@ -134,7 +134,7 @@ def read_target(
 
 @dataclass(frozen=True)
 class Predictions:
-    """Columns of a file, ready for `properly.audit.audit`."""
+    """Checked columns of a file, of which an audit makes a `Forecast`."""
 
     codes: NDArray[Any]  # the class of every row, as its position in `classes`
     p: Array  # (n,) for two classes, else (n, K)
@@ -173,7 +173,7 @@ def read_predictions(
                 "a positive class is for a single column of probabilities; several columns are named by their classes."
             )
         found = columns_of_classes(probability, classes, source)
-        codes = np.array([list(found).index(name) for name in classes])[codes]
+        codes = np.array([list(found).index(name) for name in classes], dtype=np.int8)[codes]
         classes, columns = list(found), list(found.values())
     p = _probabilities(table, columns, source)
     groups, group_names = (None, ()) if group is None else _groups(table.column(group), Place(source, group))
