@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from properly.cli import demo, demonstration, main
+from properly.cli import demo, main
 from properly.cli.console import terminal
 from properly.tables import read_table
 
@@ -17,8 +17,8 @@ from properly.tables import read_table
 def summary(tmp_path_factory):
     """Of a small demo, in whose folder the tests are run."""
     patch = pytest.MonkeyPatch()
-    patch.setattr(demonstration, "N_TRAIN", 1500)
-    patch.setattr(demonstration, "N_TEST", 3000)
+    patch.setattr(demo, "N_TRAIN", 1500)
+    patch.setattr(demo, "N_TEST", 3000)
     patch.chdir(tmp_path_factory.mktemp("demo"))
     with redirect_stdout(io.StringIO()) as printed:
         assert main(["demo", "--output", "out", "--json"]) == 0

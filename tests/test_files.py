@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from properly.files import atomic_path
+from properly.files import atomic_path, check_output
 
 
 def test_replaces_the_old_file_only_at_the_end(tmp_path):
@@ -36,7 +36,7 @@ def test_nothing_is_left_after_an_exception(tmp_path, failure):
 
 def test_interrupt_from_outside_leaves_nothing(tmp_path):
     script = (
-        "import signal, time, sys\nfrom properly.atomic import atomic_path\n"
+        "import signal, time, sys\nfrom properly.files import atomic_path, check_output\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         f"with atomic_path({str(tmp_path / 'a.txt')!r}) as temporary:\n"
         "    temporary.write_text('half'); print('ready', flush=True); time.sleep(60)\n"
@@ -67,13 +67,31 @@ def test_full_disk_is_named_and_nothing_is_lost(tmp_path, monkeypatch):
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs Linux's device that is always full")
 def test_device_is_written_directly():
     with (
-        pytest.raises(OSError, match="/dev/full could not be written: the disk is full"),
+        pytest.raises(OSError, match="/dev/full cannot be written: the disk is full"),
         atomic_path("/dev/full") as same,
     ):
         same.write_text("x")
     with atomic_path(os.devnull) as same:
         same.write_text("x")
     assert stat.S_ISCHR(os.stat(os.devnull).st_mode)
+
+
+def test_outputs_are_checked_before_the_work(tmp_path):
+    table, model = tmp_path / "table.csv", tmp_path / "model.skops"
+    table.touch()
+    check_output(model, inputs=[table])
+    assert not model.exists()
+    check_output(os.devnull, inputs=[os.devnull])  # a device takes everything
+    with pytest.raises(ValueError, match=r"table\.csv is an input; give the output another name"):
+        check_output(tmp_path / "." / "table.csv", inputs=[table])
+    with pytest.raises(ValueError, match=r"model\.skops is another output"):
+        check_output(model, inputs=[table], outputs=[model])
+    for place, words in ((tmp_path, "is a folder"), (tmp_path / "gone" / "a", "there is no folder")):
+        with pytest.raises(OSError, match=words) as checked:
+            check_output(place)
+        with pytest.raises(OSError, match=words) as written, atomic_path(place):
+            pass
+        assert str(checked.value) == str(written.value)
 
 
 def test_wrong_places_are_named(tmp_path):
@@ -112,7 +130,7 @@ def test_no_permission_is_named(tmp_path):
     with pytest.raises(PermissionError, match="read-only"), atomic_path(path):
         pass
     tmp_path.chmod(0o550)
-    with pytest.raises(PermissionError, match="no permission for"), atomic_path(tmp_path / "b.txt"):
+    with pytest.raises(PermissionError, match="no permission to write"), atomic_path(tmp_path / "b.txt"):
         pass
     tmp_path.chmod(0o750)
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
         audit,
         boosting,
         calibration,
+        cli,
         comparison,
         datasets,
         diagnostics,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
         tables,
         tree,
     )
-    from properly.persistence.model_file import load, load_metadata, save
+    from properly.persistence import load, load_metadata, save
 
 __version__ = "0.1.0"
 
@@ -38,6 +39,7 @@ __all__ = [
     "audit",
     "boosting",
     "calibration",
+    "cli",
     "comparison",
     "datasets",
     "diagnostics",
@@ -60,15 +62,15 @@ __all__ = [
     "tree",
 ]
 
-_PERSISTENCE = ("load", "load_metadata", "save")
+# Where the functions are; every other name of `__all__` is a submodule.
+_FUNCTIONS = {"load": "persistence", "load_metadata": "persistence", "save": "persistence"}
 
 
 def __getattr__(name: str) -> Any:
-    if name in _PERSISTENCE:
-        return getattr(import_module(f"{__name__}.persistence"), name)
-    if name in __all__:
-        return import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = import_module(f"{__name__}.{_FUNCTIONS.get(name, name)}")
+    return getattr(module, name) if name in _FUNCTIONS else module
 
 
 def __dir__() -> list[str]:

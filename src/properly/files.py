@@ -1,31 +1,98 @@
-"""Files that are either complete or not there: written beside their place, and moved to it when they are done."""
+"""Files: which format an ending stands for, and outputs that are complete or not there."""
 
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
+
+FilePath = str | os.PathLike[str]
 
 _FULL = {errno.ENOSPC: "the disk is full", errno.EDQUOT: "the disk quota is used up", errno.EFBIG: "it is too large"}
 
 
-@contextmanager
-def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A temporary path to write to, in the same folder; it takes the place of `path` when the block ends well.
+class Format(NamedTuple):
+    """How a table is stored in a file."""
 
-    If the block raises anything, Ctrl-C included, the temporary file is removed and a file that was there before stays
-    as it was. A reader never sees half a file, and after a power cut there is the old file or the new one. The
-    temporary name has the same suffixes. A device or a pipe, such as ``/dev/stdout``, has no place to move to and is
-    written directly. Folders are not made, and an existing file keeps its permissions.
+    kind: str  # "text", "parquet" or "ipc" (Arrow)
+    delimiter: str = ""
+    gzipped: bool = False
+
+
+# The formats of tables by the ending of the file name.
+FORMATS = {
+    ".csv": Format("text", ","),
+    ".tsv": Format("text", "\t"),
+    ".csv.gz": Format("text", ",", gzipped=True),
+    ".tsv.gz": Format("text", "\t", gzipped=True),
+    ".parquet": Format("parquet"),
+    ".pq": Format("parquet"),
+    ".arrow": Format("ipc"),
+    ".feather": Format("ipc"),
+    ".ipc": Format("ipc"),
+}
+
+
+def sha256_of(path: FilePath) -> str:
+    """The SHA-256 checksum of a file, as hexadecimal digits."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def check_output(path: FilePath, *, inputs: Iterable[FilePath] = (), outputs: Iterable[FilePath] = ()) -> None:
+    """Refuse a path to which no file can be written; to be called before long work.
+
+    Folders are not made. The path must be none of the inputs and none of the other outputs. A device or a pipe, such
+    as ``/dev/stdout``, is always accepted.
+
+    Raises
+    ------
+    OSError, ValueError
+        In one line that names the path: it is a folder, its folder does not exist, there is no permission to write, or
+        the path is that of another file in use.
+
+    Examples
+    --------
+    >>> check_output("table.csv", inputs=["./table.csv"])
+    Traceback (most recent call last):
+    ValueError: table.csv is an input; give the output another name.
+    """
+    target = Path(path)
+    folder = target.resolve().parent
+    if target.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; give the name of a file in it.")
+    if not folder.is_dir():
+        raise FileNotFoundError(f"{path} cannot be written: there is no folder {folder}.")
+    if _is_device(target):
+        return
+    if not os.access(folder, os.W_OK):
+        raise PermissionError(f"{path} cannot be written: no permission to write to the folder {folder}.")
+    if target.exists() and not os.access(target, os.W_OK):
+        raise PermissionError(f"{path} cannot be written: the file is read-only.")
+    for others, role in ((inputs, "an input"), (outputs, "another output")):
+        if any(_same(target, Path(other)) for other in others):
+            raise ValueError(f"{path} is {role}; give the output another name.")
+
+
+@contextmanager
+def atomic_path(path: FilePath) -> Iterator[Path]:
+    """A temporary path to write to, in the same folder; it replaces `path` when the block ends without an exception.
+
+    If the block raises anything, Ctrl-C included, the temporary file is removed and an existing file stays as it was.
+    Other programs never see an incomplete file, and after a power cut there is the old file or the new one. The
+    temporary name has the same suffixes. A device or a pipe, such as ``/dev/stdout``, cannot be replaced and is written
+    directly. An existing file keeps its permissions, and a symbolic link goes on pointing to the same file.
 
     Raises
     ------
     OSError
-        In one line that names the path: the folder does not exist, may not be written to, the disk is full.
+        What `check_output` refuses, or the disk is full; in one line that names the path.
 
     Examples
     --------
@@ -37,72 +104,59 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     ...     path.read_text(), len(os.listdir(folder))
     ('1 2 3', 1)
     """
-    target = Path(os.path.realpath(path))  # a symbolic link goes on pointing to what it points to
-    with _plain_words(target):
-        if target.exists() and not target.is_file() and not target.is_dir():
+    check_output(path)
+    target = Path(os.path.realpath(path))
+    try:
+        if _is_device(target):
             yield target
             return
         temporary = _created_beside(target)
         try:
             yield temporary
-            _flush(temporary)
+            _flush(temporary, os.O_RDWR)  # otherwise the rename may reach the disk before the content
             os.replace(temporary, target)
         except BaseException:
             with suppress(OSError):
                 temporary.unlink()
             raise
-    _flush_folder(target.parent)
-
-
-@contextmanager
-def _plain_words(target: Path) -> Iterator[None]:
-    """Say of a full disk what it means for the file; other errors stay what they are."""
-    try:
-        yield
     except OSError as error:
         if error.errno not in _FULL:
             raise
-        raise OSError(f"{target} could not be written: {_FULL[error.errno]}.") from error
+        raise OSError(f"{path} cannot be written: {_FULL[error.errno]}.") from error
+    with suppress(OSError):  # not every system can flush a folder; the file is in place either way
+        _flush(target.parent, os.O_RDONLY)
 
 
 def _created_beside(target: Path) -> Path:
-    """An empty file with a name of its own; that it can be made shows that the folder can be written to."""
-    if target.is_dir():
-        raise IsADirectoryError(f"{target} is a folder; give the name of a file in it.")
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"{target} could not be written: there is no folder {target.parent}.")
-    if target.exists() and not os.access(target, os.W_OK):
-        raise PermissionError(f"{target} could not be written: the file is read-only.")
+    """A new, empty file in the folder of the target, with its permissions if it exists."""
     suffixes = "".join(target.suffixes)[-40:]
     temporary = target.with_name(f".properly-{secrets.token_hex(8)}{suffixes}")
     try:
-        # Not by tempfile, whose files are for the owner's eyes only.
+        # tempfile would make a file that only its owner can read.
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     except OSError as error:
         if error.errno in _FULL:
             raise
-        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-            raise PermissionError(f"{target} could not be written: no permission for {target.parent}.") from error
-        raise OSError(f"{target} could not be written: {error.strerror}.") from error
+        raise type(error)(f"{target} cannot be written: {error.strerror}.") from error
     if target.exists():
         shutil.copymode(target, temporary)
     return temporary
 
 
-def _flush(path: Path) -> None:
-    """Wait until the content is on the disk: a rename may otherwise get there first."""
-    handle = os.open(path, os.O_RDWR)
+def _flush(path: Path, mode: int) -> None:
+    """Wait until a file or a folder is on the disk."""
+    handle = os.open(path, mode)
     try:
         os.fsync(handle)
     finally:
         os.close(handle)
 
 
-def _flush_folder(folder: Path) -> None:
-    """The rename itself, where the system can be asked for it; the file is in place either way."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+def _is_device(target: Path) -> bool:
+    return target.exists() and not target.is_file() and not target.is_dir()
+
+
+def _same(first: Path, second: Path) -> bool:
+    if first.exists() and second.exists():
+        return first.samefile(second)
+    return first.resolve() == second.resolve()

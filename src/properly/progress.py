@@ -1,9 +1,10 @@
-"""A progress bar on the standard error stream: rich if it is installed, plain text otherwise."""
+"""Progress on the standard error stream: a bar of rich if that is installed, plain text otherwise."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TypeVar
@@ -11,14 +12,38 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
+@contextmanager
+def progress(label: str, total: float | None, show: bool | None = None) -> Iterator[Callable[[float, str], None]]:
+    """A bar that the function it gives moves: that takes how much of `total` is done, and a note.
+
+    Without `total` it shows that work is going on, and the note. By default it is shown on a terminal only, and only if
+    rich is installed.
+    """
+    has_rich = find_spec("rich") is not None
+    if not (sys.stderr.isatty() and has_rich if show is None else show):
+        yield lambda done, note: None
+    elif not has_rich:
+        yield lambda done, note: print(
+            f"\r{label}: {note}", end="\n" if done == total else "", file=sys.stderr, flush=True
+        )
+    else:
+        rich = import_module("rich.progress")
+        bar = rich.Progress(
+            rich.TextColumn("{task.description}", markup=False),
+            rich.BarColumn(),
+            rich.TimeElapsedColumn(),
+            rich.TextColumn("{task.fields[note]}", markup=False),
+            console=import_module("rich.console").Console(stderr=True),
+            transient=show is None,
+        )
+        with bar:
+            task = bar.add_task(label, total=total, note="")
+            yield lambda done, note: bar.update(task, completed=done, note=note)
+
+
 def tracked(items: Iterable[T], total: int, label: str, show: bool) -> Iterator[T]:
-    """The items, one after the other, with a bar that tells how many of them have come."""
-    if show and find_spec("rich") is not None:
-        console = import_module("rich.console").Console(stderr=True)
-        yield from import_module("rich.progress").track(items, description=label, total=total, console=console)
-        return
-    for done, item in enumerate(items, start=1):
-        if show:
-            end = "\n" if done == total else ""
-            print(f"\r{label}: {done} of {total}", end=end, file=sys.stderr, flush=True)
-        yield item
+    """The items one after the other, with a bar that says how many of them are done."""
+    with progress(label, total, show) as tell:
+        for done, item in enumerate(items, start=1):
+            tell(done, f"{done} of {total}")
+            yield item

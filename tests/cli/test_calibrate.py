@@ -92,8 +92,8 @@ def test_bad_input(properly, fails, scores, write):
     table = read_table(scores).to_pydict()
     words = ("--target", "y", "--score")
     assert "has no column 't'" in fails("calibrate", scores, *words, "t")
-    assert "--score must name one score, got 2" in fails("calibrate", scores, *words, "s", "p")
-    assert "--target and --score name the same column, 'y'" in fails("calibrate", scores, *words, "y", code=2)
+    assert "score must name one column, got 2" in fails("calibrate", scores, *words, "s", "p")
+    assert "target and score name the same column, 'y'" in fails("calibrate", scores, *words, "y", code=2)
     done = properly("calibrate", scores, *words, "s", "--method", "magic")
     assert done.code == 2
     assert "argument --method: must be one of 'auto', " in done.err
@@ -101,12 +101,12 @@ def test_bad_input(properly, fails, scores, write):
     path = write("text.csv", table | {"s": [str(value) for value in bad]})
     assert "text.csv, column 's', row 800: a number is needed, got 'high'" in fails("calibrate", path, *words, "s")
     path = write("hole.csv", table | {"s": [None, *table["s"][1:]]})
-    assert "hole.csv, column 's', row 1: the value is missing, but needed" in fails("calibrate", path, *words, "s")
+    assert "hole.csv, column 's', row 1: the value is missing; fill it in" in fails("calibrate", path, *words, "s")
     path = write("one.csv", table | {"y": [1] * 800})
     assert "one class only, 1" in fails("calibrate", path, *words, "s")
-    assert "--input probability is for scores in [0, 1]" in fails(
+    assert "the input probability is for scores in [0, 1]" in fails(
         "calibrate", scores, *words, "s", "--input", "probability", code=2
     )
     three = write("three.csv", table | {"y": np.arange(800) % 3})
-    assert "--score must name 3 scores, one for every class, got 1" in fails("calibrate", three, *words, "s")
+    assert "score must name 3 columns, one for every class, got 1" in fails("calibrate", three, *words, "s")
     assert "there is no folder" in fails("calibrate", scores, *words, "s", "-o", "gone/c.skops")

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from properly import load, load_metadata
-from properly.cli.methods import AUTO, METHODS, Setting, candidates, parse_methods
+from properly.cli.candidates import AUTO, CANDIDATES, Setting, build_candidates, checked_methods
 from properly.metrics import log_loss
 from properly.tables import read_table
 
@@ -64,7 +64,7 @@ def test_the_same_seed_gives_the_same_model(properly, train):
     assert_allclose(load("a.skops").predict_proba(table), load("b.skops").predict_proba(table), rtol=0, atol=0)
 
 
-LINEAR_AND_TREE = [name for name in METHODS if name not in ("tailored", "boosting")]
+LINEAR_AND_TREE = [name for name in CANDIDATES if name not in ("tailored", "boosting")]
 
 
 @pytest.mark.parametrize("method", [*LINEAR_AND_TREE, "tailored:0.2"])
@@ -165,20 +165,20 @@ def test_seventeen_classes(properly, write):
 
 
 def test_auto_leaves_out_what_does_not_suit(monkeypatch):
-    found, notes = candidates(["auto"], Setting([50, 40, 10], [], 100.0, 0))
+    found, notes = build_candidates(["auto"], Setting([50, 40, 10], [], 100.0, 0))
     assert set(found) <= set(AUTO) - {"gev"}
     assert notes[0] == "gev is for two classes, the target has 3"
-    monkeypatch.setattr("properly.cli.methods.find_spec", lambda name: None)
-    found, notes = candidates(["auto"], Setting([50, 50], [], 100.0, 0))
+    monkeypatch.setattr("properly.cli.candidates.find_spec", lambda name: None)
+    found, notes = build_candidates(["auto"], Setting([50, 50], [], 100.0, 0))
     assert "boosting" not in found
     assert 'pip install "properly[cli]"' in notes[0]
     with pytest.raises(ValueError, match="boosting needs lightgbm"):
-        candidates(["boosting"], Setting([50, 50], [], 100.0, 0))
-    found, notes = candidates(["auto"], Setting([500, 9], [], 509.0, 0))
+        build_candidates(["boosting"], Setting([50, 50], [], 100.0, 0))
+    found, notes = build_candidates(["auto"], Setting([500, 9], [], 509.0, 0))
     assert "gev" not in found
     assert notes[0] == "gev needs 10 rows of every class, the rarest has 9"
     with pytest.raises(ValueError, match="firth is for two classes, the target has 3"):
-        candidates(["firth"], Setting([50, 40, 10], [], 100.0, 0))
+        build_candidates(["firth"], Setting([50, 40, 10], [], 100.0, 0))
 
 
 @pytest.mark.filterwarnings("default")
@@ -191,9 +191,12 @@ def test_a_table_that_says_nothing(properly, write):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("magic", "'magic' is no method; there are auto, logistic"),
-        ("tailored", "tailored needs the threshold, a number between 0 and 1, after a colon, such as tailored:0.1"),
-        ("tailored:2", "got 'tailored:2'"),
+        ("magic", "there is no method 'magic'; the methods are auto, logistic"),
+        (
+            "tailored",
+            "the method tailored needs the threshold after a colon, such as tailored:0.1, which must be a",
+        ),
+        ("tailored:2", "got '2'"),
         ("logistic:2", "logistic takes no number"),
     ],
 )
@@ -201,7 +204,7 @@ def test_methods_that_are_none(properly, train, text, message):
     done = properly("fit", train, "--target", "left", "--method", text)
     assert done.code == 2
     assert message in done.err
-    assert parse_methods("auto,tailored:0.3") == ["auto", "tailored:0.3"]
+    assert checked_methods("auto,tailored:0.3") == ["auto", "tailored:0.3"]
 
 
 def test_bad_tables(fails, write, customers, train, tmp_path):
@@ -219,7 +222,7 @@ def test_bad_tables(fails, write, customers, train, tmp_path):
     assert "column 'left', row 10: the class is missing" in fails("fit", hole, "--target", "left")
     labels[9] = "perhaps"
     single = write("single.csv", columns | {"left": labels})
-    assert "column 'left': the class 'perhaps' has one row only, and two are needed" in fails(
+    assert "column 'left': the class 'perhaps' has only one row, but two are needed" in fails(
         "fit", single, "--target", "left", *FAST
     )
     ages = columns["age"].cast(pa.string()).to_pylist()
@@ -233,14 +236,14 @@ def test_bad_tables(fails, write, customers, train, tmp_path):
 
 def test_contradictory_options(fails, train, write, customers):
     fit = ("fit", train, "--target", "left")
-    assert "--target and --features name the same column, 'left'" in fails(*fit, "--features", "age,left", code=2)
-    assert "--target and --weight name the same column, 'left'" in fails(*fit, "--weight", "left", code=2)
+    assert "target and features name the same column, 'left'" in fails(*fit, "--features", "age,left", code=2)
+    assert "target and weight name the same column, 'left'" in fails(*fit, "--weight", "left", code=2)
     assert "has no column 'zip'" in fails(*fit, "--ignore", "zip")
     assert "has no column 'zip'" in fails(*fit, "--categories", "zip")
     assert "no column left to learn from" in fails(*fit, "--ignore", "age,income,town,member,since")
-    assert "has no class 'maybe', only 'no', 'yes'" in fails(*fit, "--positive", "maybe")
+    assert "has no class 'maybe'; it has 'no', 'yes'" in fails(*fit, "--positive", "maybe")
     three = write("three.csv", customers() | {"left": np.array(list("abc"))[np.arange(600) % 3]})
-    assert "--population-rate is for two classes, the target has 3" in fails(
+    assert "a population rate is for two classes, the target has 3" in fails(
         "fit", three, "--target", "left", "--population-rate", 0.1
     )
 
@@ -273,7 +276,7 @@ def test_fewer_folds_are_told(properly, write, customers):
 
 
 def test_outputs_are_checked_first(fails, train, monkeypatch):
-    monkeypatch.setattr("properly.cli.fitting.compare", None)
+    monkeypatch.setattr("properly.comparison.compare", None)
     fit = ("fit", train, "--target", "left")
     assert "there is no folder" in fails(*fit, "-o", "gone/model.skops")
     assert "there is no folder" in fails(*fit, "--report", "gone/fit.html")
@@ -281,16 +284,16 @@ def test_outputs_are_checked_first(fails, train, monkeypatch):
     assert "train.csv is an input; give the output another name" in fails(*fit, "-o", train)
     assert "./both is another output; give the output another name" in fails(*fit, "-o", "both", "--report", "./both")
     Path("fixed.html").write_text("old")
-    monkeypatch.setattr("properly.cli.files.os.access", lambda path, mode: Path(path).is_dir())
+    monkeypatch.setattr("properly.files.os.access", lambda path, mode: Path(path).is_dir())
     assert "fixed.html cannot be written: the file is read-only" in fails(*fit, "--report", "fixed.html")
 
 
-@pytest.mark.parametrize("where", ["compare", "save", "fit_page"])
+@pytest.mark.parametrize("where", ["comparison.compare", "persistence.save", "report.fit_page"])
 def test_an_interruption_leaves_nothing(properly, train, tmp_path, monkeypatch, where):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(f"properly.cli.fitting.{where}", interrupted)
+    monkeypatch.setattr(f"properly.{where}", interrupted)
     done = properly("fit", train, "--target", "left", *FAST)
     assert done.code == 130
     assert [path.name for path in tmp_path.iterdir()] == ["train.csv"]

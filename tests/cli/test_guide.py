@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from properly.cli import FAILED, INTERRUPTED, MISUSED, OK, TERMINATED
-from properly.cli.methods import METHODS
-from properly.cli.parser import COMMANDS, make_parser
-from properly.tables.errors import FORMATS
+from properly.cli import COMMANDS
+from properly.cli.candidates import CANDIDATES
+from properly.cli.main import FAILED, INTERRUPTED, MISUSED, OK, TERMINATED, make_parser
+from properly.files import FORMATS
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "guides" / "command-line.md").read_text(encoding="utf-8")
 LINES = re.findall(r"^\$ properly (.*)$", GUIDE, re.MULTILINE)
@@ -35,7 +35,7 @@ def test_every_option_exists():
 
 
 def test_methods_formats_and_exit_codes_are_listed():
-    for name, method in METHODS.items():
-        assert f"| `{method.usage(name)}` | {method.about}" in GUIDE
+    for name, candidate in CANDIDATES.items():
+        assert f"| `{candidate.usage(name)}` | {candidate.about}" in GUIDE
     assert all(f"`{ending}`" in GUIDE for ending in FORMATS)
     assert all(f"| {code} |" in GUIDE for code in (OK, FAILED, MISUSED, INTERRUPTED, TERMINATED))

@@ -12,8 +12,8 @@ import warnings
 import pytest
 
 import properly as package
-from properly.cli import main, parser
-from properly.cli.parser import COMMANDS, Misuse, names, path, seed, share, whole
+from properly.cli import COMMANDS, main
+from properly.cli.arguments import Misuse, names, path, seed, share, whole
 
 MODULE = [sys.executable, "-m", "properly"]
 
@@ -80,7 +80,7 @@ def test_types_of_arguments():
     bad += [(share, text) for text in ("1", "x", "nan")]
     bad += [(whole(2), "1"), (whole(2), "2.0"), (seed, "-1"), (seed, str(2**32)), (path, " ")]
     for convert, text in bad:
-        with pytest.raises(parser.argparse.ArgumentTypeError):
+        with pytest.raises(ValueError, match=r"must be|names"):
             convert(text)
 
 
@@ -109,11 +109,11 @@ def raising(error):
     [
         (ValueError("two\n  lines"), "two lines"),
         (ImportError('This needs rich: pip install "properly[cli]".'), 'This needs rich: pip install "properly[cli]".'),
-        (OSError(errno.ENOSPC, "No space left on device"), "the disk is full; nothing was written half."),
-        (OSError(errno.ENOSPC, "No space left", "a.csv"), "the disk is full: a.csv; nothing was written half."),
+        (OSError(errno.ENOSPC, "No space left on device"), "the disk is full; no incomplete file was left."),
+        (OSError(errno.ENOSPC, "No space left", "a.csv"), "the disk is full: a.csv; no incomplete file was left."),
         (FileNotFoundError(errno.ENOENT, "No such file or directory", "a.csv"), "a.csv: No such file or directory."),
         (FileNotFoundError("a.csv: there is no such file."), "a.csv: there is no such file."),
-        (MemoryError(), "the memory is not enough for this."),
+        (MemoryError(), "there is not enough memory for this."),
     ],
 )
 def test_errors_are_one_line(command, capsys, error, message):
@@ -146,7 +146,7 @@ def test_a_mistake_of_ours_is_called_so(command, capsys, monkeypatch):
     monkeypatch.delenv("PROPERLY_DEBUG", raising=False)
     assert main(words) == 1
     shown = capsys.readouterr().err
-    assert "this should not have happened: KeyError: 'x'" in shown
+    assert "this is a bug in properly: KeyError: 'x'" in shown
     assert shown.count("\n") == 1
     monkeypatch.setenv("PROPERLY_DEBUG", "1")
     with pytest.raises(KeyError):
@@ -155,7 +155,7 @@ def test_a_mistake_of_ours_is_called_so(command, capsys, monkeypatch):
 
 def test_interruption(command, capsys):
     assert main(command(raising(KeyboardInterrupt()))) == 130
-    assert capsys.readouterr().err == "properly: error: interrupted; nothing was written half.\n"
+    assert capsys.readouterr().err == "properly: error: interrupted; no incomplete file was left.\n"
 
 
 def test_a_signal_interrupts():
@@ -165,20 +165,20 @@ def test_a_signal_interrupts():
     )
     done = started(code, "predict", "model", "table")
     assert done.returncode == 130
-    assert done.stderr == "properly: error: interrupted; nothing was written half.\n"
+    assert done.stderr == "properly: error: interrupted; no incomplete file was left.\n"
     assert signal.SIGINT == 2
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="processes there end without being asked")
 def test_being_told_to_end_leaves_nothing(tmp_path):
     code = (
-        "import os, signal, time\nimport properly.cli.predict as command\nfrom properly.atomic import atomic_path\n"
+        "import os, signal, time\nimport properly.cli.predict as command\nfrom properly.files import atomic_path\n"
         "def run(arguments):\n    with atomic_path(arguments.output) as temporary:\n"
         "        os.kill(os.getpid(), signal.SIGTERM)\n        time.sleep(60)\ncommand.run = run"
     )
     done = started(code, "predict", "model", "table", "-o", tmp_path / "scored.csv")
     assert done.returncode == 143
-    assert done.stderr == "properly: error: terminated; nothing was written half.\n"
+    assert done.stderr == "properly: error: terminated; no incomplete file was left.\n"
     assert not list(tmp_path.iterdir())
 
 
@@ -245,7 +245,7 @@ def test_the_output_goes_to_a_full_disk(option):
             text=True,
         )
     assert done.returncode == 1
-    assert done.stderr == "properly: error: the disk is full; nothing was written half.\n"
+    assert done.stderr == "properly: error: the disk is full; no incomplete file was left.\n"
 
 
 def test_the_reader_of_the_output_has_gone():

@@ -97,7 +97,7 @@ def test_a_table_without_rows(properly, model, new, write, tmp_path):
 
 def test_names_of_new_columns(properly, fails, model, new, write):
     path = write("new.csv", new | {"probability_yes": range(200)})
-    assert "has a column 'probability_yes' already; call the new ones otherwise with --prefix" in fails(
+    assert "already has a column 'probability_yes'; choose another prefix with --prefix" in fails(
         "predict", model, path
     )
     done = properly("predict", model, path, "--prefix", "p_", "--json")
@@ -148,7 +148,7 @@ def test_wrong_models(fails, model, new, write, tmp_path):
     for name in ("cut", "text", "empty", "gone"):
         assert f"{name}.skops" in fails("predict", f"{name}.skops", path)
     save(ProperLinearClassifier().fit([[0.0], [1.0]], [0, 1]), tmp_path / "bare.skops")
-    assert "holds a ProperLinearClassifier, which knows nothing of tables" in fails("predict", "bare.skops", path)
+    assert "holds a ProperLinearClassifier, which does not take tables" in fails("predict", "bare.skops", path)
 
 
 def test_a_model_with_a_foreign_type(fails, model, new, write, tmp_path):

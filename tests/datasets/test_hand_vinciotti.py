@@ -23,7 +23,7 @@ def test_the_draw_is_reproducible_and_checked():
     draws = [make_hand_vinciotti(50, random_state=3) for _ in range(2)]
     for one, other in zip(*draws, strict=True):
         np.testing.assert_array_equal(one, other)
-    with pytest.raises(ValueError, match="n_samples must be an integer of at least 1, got 0"):
+    with pytest.raises(ValueError, match="n_samples must be a whole number of at least 1, got 0"):
         make_hand_vinciotti(0)
 
 

@@ -99,9 +99,9 @@ def test_order_and_further_columns_do_not_matter():
         (
             "town",
             ["Rome", "Paris", "Bath"],
-            "row 12: the category 'Paris' was not there in training, only 'Bath', 'R",
+            "row 12: the category 'Paris' did not occur in training, only 'Bath', 'R",
         ),
-        ("town", [1, 2, 3], "column 'town', row 11: the category '1' was not there in training"),
+        ("town", [1, 2, 3], "column 'town', row 11: the category '1' did not occur in training"),
         ("town", [b"Rome", b"Bath", b""], "categories are needed, the column holds binary"),
     ],
 )
@@ -154,14 +154,14 @@ def test_names_of_rows_are_left_out():
 
 def test_missing_values_where_there_were_none():
     encoder = TableEncoder().fit({"a": [1.0, 3.0]})
-    with pytest.warns(UserWarning, match="first in row 2, but had none in training; they count as its mean, 2"):
+    with pytest.warns(UserWarning, match="first in row 2, but had none in training; they are replaced by its mean, 2"):
         found = encoder.transform({"a": [1.0, None]})
     assert_array_equal(found, [[1], [2]])
 
 
 def test_missing_values_may_be_refused():
     for values in ([1.0, None], ["x", None], [None, None], [1.0, nan]):
-        with pytest.raises(TableError, match=r"row [12]: the value is missing, but needed"):
+        with pytest.raises(TableError, match=r"row [12]: the value is missing; fill it in"):
             TableEncoder(missing="refuse").fit({"a": values})
     encoder = TableEncoder(missing="refuse").fit({"a": [1.0, 2.0]})
     with pytest.raises(TableError, match="row 1: the value is missing"):

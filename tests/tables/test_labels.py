@@ -5,7 +5,7 @@ import pytest
 
 from properly.tables import TableError
 from properly.tables.errors import Place
-from properly.tables.labels import class_labels, class_named
+from properly.tables.targets import class_labels, class_named
 
 PLACE = Place("table", "y")
 

@@ -5,12 +5,12 @@ import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.naive_bayes import GaussianNB
 
 from properly.linear import ProperLinearClassifier
 from properly.tables import LinearFeatures, TableClassifier, TableEncoder, TableError, WithFeatures
 from properly.tables.errors import Place
-from properly.tables.labels import class_labels
-from properly.tables.values import weights
+from properly.tables.targets import class_labels, weights
 
 PLACE = Place("f.csv", "y")
 
@@ -49,7 +49,7 @@ def test_the_positive_class_comes_second():
         ([1.0, np.nan], None, "f.csv, column 'y', row 2: the class is missing"),
         (["a", "a"], None, "holds one class only, 'a'; at least two"),
         (list(range(101)), None, "101 different values, but a target may have 100 classes"),
-        (["a", "b"], "c", "has no class 'c', only 'a', 'b'"),
+        (["a", "b"], "c", "has no class 'c'; it has 'a', 'b'"),
         (["a", "b", "c"], "c", "a positive class is one of two, but f.csv, column 'y' has 3"),
         ([[1], [2]], None, "holds list<.*>, but classes are needed"),
     ],
@@ -115,3 +115,29 @@ def test_a_model_of_tables(rows):
     assert_allclose(model.predict_proba(pandas.DataFrame(table.to_pydict())), p)
     assert_array_equal(model.scored(table)["probability_yes"], p[:, 1])
     assert_array_equal(model.predict(table) == "yes", p[:, 1] > 0.5)
+    assert_array_equal(model.predict_log_proba(table), inner.predict_log_proba(matrix))
+    assert_array_equal(model.decision_function(table), inner.decision_function(matrix))
+    assert model.feature_names_in_.tolist() == ["a", "town"]
+    with pytest.raises(TableError, match="did not occur in training"):
+        model.decision_function({"a": [0.0], "town": ["new"]})
+    assert model.predict_log_proba({"a": [0.0], "town": ["new"]}, unseen="missing").shape == (1, 2)
+
+
+def test_names_of_features_and_missing_methods(rows):
+    X, y = rows
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=["a", "town"])
+    model = WithFeatures(LinearFeatures([1]), ProperLinearClassifier()).fit(frame, y)
+    assert model.feature_names_in_.tolist() == ["a", "town"]
+    assert model.n_features_in_ == 2
+    assert not hasattr(WithFeatures(LinearFeatures([1]), ProperLinearClassifier()).fit(X, y), "feature_names_in_")
+    bayes = WithFeatures(LinearFeatures([1]), GaussianNB()).fit(X, y)
+    assert not hasattr(bayes, "decision_function")
+    assert_allclose(bayes.predict_log_proba(X), np.log(bayes.predict_proba(X)), atol=1e-9)
+
+
+def test_logarithms_are_finite_where_probabilities_underflow():
+    X, y = [[-2.0], [-1.0], [1.0], [2.0]], [0, 0, 1, 1]
+    model = WithFeatures(LinearFeatures(), GaussianNB()).fit(X, y)
+    assert model.predict_proba([[1e4]])[0, 0] == 0.0
+    assert -np.inf < model.predict_log_proba([[1e4]])[0, 0] < -1000.0

@@ -4,7 +4,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from properly.tables import TableError, write_batches
-from properly.tables.predictions import columns_of_classes, read_predictions
+from properly.tables.targets import columns_of_classes, read_predictions
 
 
 def write(path, columns):
@@ -40,7 +40,7 @@ def test_the_positive_class_may_be_named(tmp_path):
     assert data.classes == ("not dog", "dog")
     with pytest.raises(TableError, match="3 classes"):
         read_predictions(path, "y", ["p"])
-    with pytest.raises(TableError, match="no class 'cow', only 'cat'"):
+    with pytest.raises(TableError, match="no class 'cow'; it has 'cat'"):
         read_predictions(path, "y", ["p"], positive="cow")
 
 
@@ -98,7 +98,11 @@ BAD = {
     "weight": ({"w": [1.0, -1.0, 1.0, 1.0]}, {"weight": "w"}, r"'w', row 2: a weight"),
     "no weight": ({"w": [0.0] * 4}, {"weight": "w"}, "every weight is 0"),
     "sums": ({"0": [0.5] * 4, "1": [0.5, 0.5, 0.4, 0.5]}, {"probability": ["0", "1"]}, "row 3: .* add up to 0.9"),
-    "positive of many": ({"0": [0.5] * 4, "1": [0.5] * 4}, {"probability": ["0", "1"], "positive": "1"}, "one column"),
+    "positive of many": (
+        {"0": [0.5] * 4, "1": [0.5] * 4},
+        {"probability": ["0", "1"], "positive": "1"},
+        "single column",
+    ),
 }
 
 

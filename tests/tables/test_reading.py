@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from properly.tables import TableError, TableFile, as_table, read_batches, read_table, write_batches
-from properly.tables.errors import FORMATS
+from properly.files import FORMATS
+from properly.tables import TableError, TableFile, as_arrow, read_batches, read_table, write_batches
 
 TABLE = pa.table(
     {
@@ -112,7 +112,7 @@ def test_a_byte_order_mark_is_no_part_of_a_name(csv):
     [
         ("", "table.csv is empty"),
         ("a,b\n", "table.csv has no rows"),
-        ("a,b\n1,2\n3\n", "line 3 has 1 cells, the header 2; the cells are separated by ','"),
+        ("a,b\n1,2\n3\n", "line 3 has 1 cells, the header 2; cells are separated by ','"),
         ("a,a\n1,2\n", "several columns named 'a'"),
         (b"a,b\n1,\xff\n", "not encoded in UTF-8"),
         ("a,b\n1,2\n".encode("utf-16"), "encoded in UTF-16; convert it to UTF-8"),
@@ -166,9 +166,9 @@ def test_anything_that_is_a_table(tmp_path):
     polars = pytest.importorskip("polars")
     expected = {"a": [1, 2], "b": ["x", "y"]}
     for data in (expected, pandas.DataFrame(expected), polars.DataFrame(expected), pa.table(expected).to_batches()[0]):
-        assert as_table(data).to_pydict() == expected
-    with pytest.raises(TableError, match="a table is needed"):
-        as_table(3)
+        assert as_arrow(data).to_pydict() == expected
+    with pytest.raises(TableError, match="a table must be a data frame"):
+        as_arrow(3)
 
 
 def test_an_error_leaves_the_old_file(tmp_path):
@@ -220,5 +220,5 @@ def test_a_ragged_row_of_another_encoding_is_told(csv):
 
 def test_a_row_that_is_too_long_is_told(csv, monkeypatch):
     monkeypatch.setattr("properly.tables.reading.BATCH_BYTES", 2**12)
-    with pytest.raises(TableError, match="a row of more than 4,096 bytes, which is more than is read at once"):
+    with pytest.raises(TableError, match="a row of more than 4,096 bytes, the most that can be read"):
         read_table(csv("a,b\n" + "1,2\n" * 100 + f"1,{'x' * 20_000}\n" + "1,2\n" * 10_000))

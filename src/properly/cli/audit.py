@@ -1,95 +1,127 @@
-"""``properly audit``: are the probabilities in a file right, and what is gained by recalibrating them?"""
+"""Are the probabilities in a file right, and what is gained by recalibrating them?
+
+Compare probabilities with the classes that occurred: a summary here, and a report to open in a browser.
+The model must not have been trained on these rows.
+
+example: properly audit predictions.parquet --target y --probability p --costs 1:20
+"""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from properly.cli.parser import new_parser, path
+import properly
+from properly.cli.arguments import Arguments, path, require_distinct
+from properly.cli.console import table_of
+from properly.files import FilePath, atomic_path, check_output
+from properly.progress import progress
 
-REPORT = "audit.html"
 
-
-def add_parser(subparsers: Any) -> None:
-    parser = new_parser(
-        subparsers,
-        "audit",
-        help="are the probabilities in a file right? a summary and a report",
-        description="Compare probabilities with what came true: a summary here, and a report to open in a browser.\n"
-        "The rows must not be those that the model was trained on.",
-        example="properly audit predictions.parquet --target y --probability p --costs 1:20",
-    )
-    parser.add_argument("predictions", metavar="FILE", help="a table with a row for every prediction")
-    parser.add_argument("--target", required=True, metavar="COLUMN", help="what came true")
-    parser.add_argument(
-        "--probability",
-        required=True,
-        nargs="+",
-        metavar="COLUMN",
-        help="the probability of the larger of two target values (or of --positive); or one column for every class, "
-        "named by it, perhaps with the same prefix",
-    )
-    parser.add_argument("--positive", metavar="VALUE", help="the target value that the probability is for")
-    parser.add_argument("--group", metavar="COLUMN", help="judge every group of rows by itself as well")
-    parser.add_argument(
-        "--costs", metavar="A:B", type=_costs, help="the costs of a false positive and of a false negative, as in 1:20"
-    )
-    parser.add_argument("--weight", metavar="COLUMN", help="how many rows each row stands for")
-    parser.add_argument(
-        "--report", type=path, metavar="FILE", default=REPORT, help="where the report goes (default: %(default)s)"
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = Arguments(parser, audit_table)
+    add("table")
+    add("--target COLUMN")
+    add("--probability COLUMN", nargs="+")
+    add("--positive CLASS")
+    add("--group COLUMN")
+    add("--costs A:B", lambda text: properly.metrics.parse_costs(text))
+    add("--weight COLUMN")
+    add("--report FILE", path)
 
 
 def run(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Read, judge, write the report; the summary is what `summary_of` says."""
-    import numpy as np
+    return audit_table(**vars(arguments))
 
-    from properly.audit import summary_of
-    from properly.audit.auditing import Groups, audit_of
-    from properly.cli.columns import require_distinct
-    from properly.cli.console import progress
-    from properly.cli.files import checked_output
-    from properly.files import atomic_path
-    from properly.inputs.forecast import Forecast
-    from properly.metrics.decisions import binary_costs
-    from properly.report import audit_page
-    from properly.report.pages import file_facts, version_facts
-    from properly.tables.predictions import read_predictions
 
-    require_distinct(
-        {"--target": arguments.target, "--probability": arguments.probability, "--weight": arguments.weight}
-    )
-    checked_output(arguments.report, [arguments.predictions])
-    with progress("Audit", 3) as tell, atomic_path(arguments.report) as temporary:
+def audit_table(
+    table: FilePath,
+    *,
+    target: str,
+    probability: str | Sequence[str],
+    positive: str | None = None,
+    group: str | None = None,
+    costs: tuple[float, float] | str | None = None,
+    weight: str | None = None,
+    report: FilePath = "audit.html",
+) -> dict[str, Any]:
+    """Audit probabilities in a file and write a report, as ``properly audit`` does.
+
+    Parameters
+    ----------
+    table : path
+        A table with a row for every prediction.
+    target : str
+        The column that holds the true class.
+    probability : str or sequence of str
+        The column with the probability of the second of two classes in sorted order (or of `positive`); or one column
+        for every class, named by the class, perhaps with a prefix that all of them have.
+    positive : str, optional
+        The class that a single column of probabilities is for, against all others.
+    group : str, optional
+        A column of groups, whose rows are judged separately as well.
+    costs : (float, float) or str, optional
+        The costs of a false positive and of a false negative, as in 1:20.
+    weight : str, optional
+        The column that says how many rows a row stands for.
+    report : path, default "audit.html"
+        The report to write, an HTML file.
+
+    Returns
+    -------
+    dict
+        The summary of `properly.audit.summary_of`, and the path of the report.
+    """
+    columns = [probability] if isinstance(probability, str) else list(probability)
+    require_distinct(target=target, probability=columns, weight=weight)
+    check_output(report, inputs=[table])
+    with progress("Audit", 3) as tell:
         tell(0, "reading")
-        data = read_predictions(
-            arguments.predictions,
-            arguments.target,
-            arguments.probability,
-            positive=arguments.positive,
-            group=arguments.group,
-            weight=arguments.weight,
+        data = properly.tables.targets.read_predictions(
+            table, target, columns, positive=positive, group=group, weight=weight
         )
         tell(1, "judging")
-        forecast = Forecast(data.codes, data.p, None, data.weight, np.array(data.classes)).without_weight_0()
-        result = audit_of(
-            forecast,
-            groups=None if data.group is None else Groups(data.group_names, forecast.kept(data.group)),
-            costs=None if arguments.costs is None else binary_costs(arguments.costs),
-        )
+        result = _audited(data, costs)
         tell(2, "writing")
-        facts = {**file_facts(arguments.predictions), **_columns(arguments), **version_facts()}
-        title = f"Audit of {', '.join(arguments.probability)} in {Path(arguments.predictions).name}"
-        temporary.write_text(audit_page(result, facts=facts, title=title), encoding="utf-8")
-    return {**summary_of(result), "report": str(arguments.report)}
+        asked = {
+            "target": target,
+            "probability": ", ".join(columns),
+            "probability is for": positive,
+            "group": group,
+            "weight": weight,
+            "costs": "{:g}:{:g}".format(*costs) if isinstance(costs, tuple) else costs,
+        }
+        pages = properly.report.pages
+        facts = (
+            pages.file_facts(table)
+            | {name: text for name, text in asked.items() if text is not None}
+            | pages.version_facts()
+        )
+        title = f"Audit of {', '.join(columns)} in {Path(table).name}"
+        page = properly.report.audit_page(result, facts=facts, title=title)
+        with atomic_path(report) as temporary:
+            temporary.write_text(page, encoding="utf-8")
+    return {**properly.audit.summary_of(result), "report": str(report)}
+
+
+def _audited(data: Any, costs: tuple[float, float] | str | None) -> Any:
+    """The columns are checked already, and so become a `Forecast` as they are."""
+    import numpy as np
+
+    from properly.audit.auditing import Groups, audit_of
+    from properly.inputs.forecast import Forecast
+    from properly.metrics.decisions import binary_costs
+
+    forecast = Forecast(data.codes, data.p, None, data.weight, np.array(data.classes)).without_weight_0()
+    groups = None if data.group is None else Groups(data.group_names, forecast.kept(data.group))
+    return audit_of(forecast, groups=groups, costs=None if costs is None else binary_costs(costs))
 
 
 def show(summary: dict[str, Any], console: Any) -> None:
-    """The answer in two sentences, the scores, and the groups that stand out."""
-    from properly.audit.formatting import number
-    from properly.cli.console import table_of
-
+    """The answer in two sentences, the scores, and the groups that are miscalibrated."""
+    number = properly.audit.formatting.number
     style = {"right": "green", "nearly right": "green", "wrong": "yellow"}.get(summary["verdict"])
     console.print()
     for sentence in summary["answer"]:
@@ -114,39 +146,19 @@ def show(summary: dict[str, Any], console: Any) -> None:
 
 def _show_groups(groups: list[dict[str, Any]], console: Any) -> None:
     """The groups whose mean probability lies outside the interval of the observed share, the largest first."""
-    from properly.audit.formatting import count, percent
-    from properly.audit.results import MOST_GROUPS_IN_TERMINAL
-    from properly.cli.console import table_of
-
+    words = properly.audit.formatting
     off = sorted((group for group in groups if group["outside"]), key=lambda group: -group["rows"])
     if not off:
         console.print(f"None of {len(groups)} groups is miscalibrated beyond chance.")
         return
     rows = [
-        [group["group"], count(group["rows"]), percent(group["mean_probability"]), percent(group["share"])]
-        for group in off[:MOST_GROUPS_IN_TERMINAL]
+        [
+            group["group"],
+            words.count(group["rows"]),
+            words.percent(group["mean_probability"]),
+            words.percent(group["share"]),
+        ]
+        for group in off[: properly.audit.results.MOST_GROUPS_IN_TERMINAL]
     ]
     console.print(f"\n{len(off)} of {len(groups)} groups are miscalibrated:")
     console.print(table_of(["group", "rows", "mean probability", "observed share"], rows))
-
-
-def _costs(text: str) -> tuple[float, float]:
-    from properly.metrics import parse_costs
-
-    try:
-        return parse_costs(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
-
-
-def _columns(arguments: argparse.Namespace) -> dict[str, str]:
-    """What was asked for."""
-    named = {
-        "target": arguments.target,
-        "probability": ", ".join(arguments.probability),
-        "probability is for": arguments.positive,
-        "group": arguments.group,
-        "weight": arguments.weight,
-        "costs": None if arguments.costs is None else "{:g}:{:g}".format(*arguments.costs),
-    }
-    return {name: value for name, value in named.items() if value is not None}

@@ -1,37 +1,131 @@
-"""``properly demo``: the commands at work on a rare class whose true probabilities are known."""
+"""See the commands at work on a rare class whose true probabilities are known.
+
+Draw a rare class whose true probabilities are known. Audit the probabilities of a model that was fitted
+with balanced class weights, fit better ones, and compare both with the truth. Takes about half a minute.
+
+example: properly demo --output demo
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import argparse
+import shlex
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from properly.cli.parser import new_parser
+import properly
+from properly.cli.console import table_of
+from properly.files import FilePath
+
+if TYPE_CHECKING:
+    from properly.numeric.probabilities import Array
+
+N_TRAIN, N_TEST, RATE = 10_000, 40_000, 0.02
+TRUE_XI, SIGNAL, N_FEATURES = -0.3, 1.0, 6
 
 
-def add_parser(subparsers: Any) -> None:
-    parser = new_parser(
-        subparsers,
-        "demo",
-        help="see the commands at work on a rare class",
-        description=(
-            "Draw a rare class whose true probabilities are known. Audit the probabilities of a model that was fitted\n"
-            "with balanced class weights, fit better ones, and compare both with the truth. Takes about half a minute."
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--output", default="demo", metavar="FOLDER", help="where files go (default %(default)s)")
+
+
+def run(arguments: argparse.Namespace) -> dict[str, Any]:
+    return run_demo(**vars(arguments))
+
+
+def run_demo(output: FilePath = "demo") -> dict[str, Any]:
+    """Draw data, run the commands on them, and compare the results with the truth, as ``properly demo`` does.
+
+    Parameters
+    ----------
+    output : folder for tables, model and reports, default "demo"
+        It is made if it does not exist.
+
+    Returns
+    -------
+    dict
+        The commands ("steps") with their summaries, the "comparison" with the true probabilities, the "findings" in
+        words, and the paths of the "reports".
+    """
+    folder = Path(output)
+    folder.mkdir(parents=True, exist_ok=True)
+    truth, balanced, y = _write_tables(folder)
+    steps = [
+        _step("audit", folder / "test.parquet", "--target", "event", "--probability", "balanced", "--group", "region",
+              "--costs", "1:20", "--report", folder / "audit.html"),
+        _step("fit", folder / "train.csv", "--target", "event", "-o", folder / "model.skops", "--report",
+              folder / "fit.html"),
+        _step("predict", folder / "model.skops", folder / "test.parquet", "-o", folder / "scored.parquet"),
+    ]  # fmt: skip
+    fitted = properly.tables.read_table(folder / "scored.parquet", ["probability_yes"]).column(0).to_numpy()
+    comparison = [
+        {
+            "model": model,
+            "mean": float(p.mean()),
+            "rmse": properly.metrics.probability_rmse(truth, p),
+            "log_loss": properly.metrics.log_loss(y, p),
+        }
+        for model, p in (
+            ("the truth", truth),
+            ("balanced class weights", balanced),
+            (f"properly fit ({steps[1]['summary']['best']})", fitted),
+        )
+    ]
+    return {
+        "setting": (
+            f"A rare class: {RATE:.0%} of the rows, true link GEV with ξ = {TRUE_XI}; {N_TRAIN:,} rows to train on, "
+            f"{N_TEST:,} to test."
         ),
-        example="properly demo --output demo",
+        "steps": steps,
+        "comparison": comparison,
+        "findings": findings(comparison),
+        "reports": [str(folder / "audit.html"), str(folder / "fit.html")],
+    }
+
+
+def _write_tables(folder: Path) -> tuple[Array, Array, Any]:
+    """Write the tables; return the true and the balanced probabilities of the test rows, and their labels."""
+    import numpy as np
+    from sklearn.linear_model import LogisticRegression
+
+    X, y, truth = properly.datasets.make_rare_events(
+        N_TRAIN + N_TEST, N_FEATURES, rate=RATE, link=properly.links.GEV(TRUE_XI), signal=SIGNAL, random_state=0
     )
-    parser.add_argument("--output", default="demo", metavar="FOLDER", help="where files go (default demo)")
+    region = np.random.RandomState(0).choice(np.array(["east", "north", "south", "west"]), len(y))
+    columns = {f"x{j + 1}": X[:, j] for j in range(N_FEATURES)}
+    columns |= {"region": region, "event": np.where(y == 1, "yes", "no")}
+    train, test = slice(0, N_TRAIN), slice(N_TRAIN, None)
+    model = LogisticRegression(class_weight="balanced").fit(X[train], y[train])
+    balanced = model.predict_proba(X[test])[:, 1]
+    added: dict[str, Any] = {"balanced": balanced}
+    for name, rows, more in (("train.csv", train, {}), ("test.parquet", test, added)):
+        table = properly.tables.arrow.arrow.table({column: values[rows] for column, values in columns.items()} | more)
+        properly.tables.write_batches(folder / name, table.schema, table.to_batches())
+    return truth[test], balanced, y[test]
 
 
-def run(arguments: Any) -> dict[str, Any]:
-    from properly.cli.demonstration import demonstrate
+def _step(*words: str | Path) -> dict[str, Any]:
+    """A command as a user would type it, and its summary."""
+    from properly.cli.main import parse
 
-    return demonstrate(arguments.output)
+    typed = [str(word) for word in words]
+    command, arguments, _ = parse(typed)
+    return {"command": shlex.join(typed), "summary": command.run(arguments)}
+
+
+def findings(comparison: list[dict[str, Any]]) -> list[str]:
+    """What the numbers mean, in words."""
+    truth, balanced, fitted = comparison
+    return [
+        f"Balanced class weights make the rare class look {balanced['mean'] / truth['mean']:.0f} times as frequent as "
+        f"it is ({balanced['mean']:.1%} instead of {truth['mean']:.1%}).",
+        f"The mean probability of the fitted model is {fitted['mean']:.1%}, and its probabilities are "
+        f"{balanced['rmse'] / fitted['rmse']:.0f} times as close to the true ones.",
+    ]
 
 
 def show(summary: dict[str, Any], console: Any) -> None:
-    from importlib import import_module
-
-    from properly.cli.console import table_of
-
+    """Every command with what it prints, and the comparison with the truth."""
     console.print(summary["setting"])
     for step in summary["steps"]:
         console.print(f"\n$ properly {step['command']}", style="bold")

@@ -1,110 +1,307 @@
-"""``properly fit``: compare models, fit the best, save it with a report."""
+"""Compare models, fit the best, save it with a report.
+
+Compare models by log loss in cross-validation, say which differences are significant, fit the best one
+to all rows, save it as one file, and write a report. Every column but the target is a feature, unless
+--features or --ignore is given. Methods:
+{methods}
+
+example: properly fit train.csv --target churned --population-rate 0.002 -o model.skops
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from properly.cli.methods import METHODS, parse_methods
-from properly.cli.parser import names, new_parser, one_of, path, seed, share, whole
+import properly
+from properly.cli.arguments import Arguments, names, one_of, path, require_distinct, seed, share, whole
+from properly.cli.candidates import CANDIDATES, Setting, build_candidates, checked_methods
+from properly.cli.console import table_of
+from properly.files import FilePath, atomic_path, check_output, sha256_of
+from properly.progress import progress
 
+if TYPE_CHECKING:
+    from properly.comparison import Comparison
+    from properly.numeric.probabilities import Array
+    from properly.tables import TableEncoder
+    from properly.tables.targets import Labels
 
-def add_parser(subparsers: Any) -> None:
-    known = "\n".join(f"  {method.usage(name):<12}{method.about}" for name, method in METHODS.items())
-    parser = new_parser(
-        subparsers,
-        "fit",
-        help="compare models on a table, fit the best, save it",
-        description=(
-            "Compare models by log loss in cross-validation, say which differences are significant, fit the best one\n"
-            "to all rows, save it as one file, and write a report. Every column but the target is a feature, unless\n"
-            f"told otherwise. Methods:\n{known}"
-        ),
-        example="properly fit train.csv --target churned --population-rate 0.002 -o model.skops",
-    )
-    parser.add_argument("table", help="the rows to learn from")
-    parser.add_argument("--target", required=True, metavar="COLUMN", help="the column that holds the class")
-    parser.add_argument(
-        "--method",
-        type=parse_methods,
-        default=["auto"],
-        metavar="NAMES",
-        help="one of the methods, or several separated by commas; auto (default) compares what suits the data",
-    )
-    parser.add_argument(
-        "--calibration",
-        type=_calibration,
-        default="auto",
-        metavar="NAME",
-        help="auto (default) lets every model compete with and without calibration; none; or a calibration method for "
-        "all models, such as platt or isotonic",
-    )
-    parser.add_argument(
-        "--population-rate",
-        type=share,
-        metavar="P",
-        help="share of the positive class where the model will be used, if the rows do not have it",
-    )
-    parser.add_argument("--positive", metavar="CLASS", help="the positive of two classes (default: the second, sorted)")
-    chosen = parser.add_mutually_exclusive_group()
-    chosen.add_argument(
-        "--features",
-        type=names,
-        metavar="COLUMNS",
-        help='use these columns only, separated by commas; a name with a comma in quotation marks, as in a,"b, c"',
-    )
-    chosen.add_argument("--ignore", type=names, default=[], metavar="COLUMNS", help="use all columns but these")
-    parser.add_argument(
-        "--categories", type=names, default=[], metavar="COLUMNS", help="columns of categories that look like numbers"
-    )
-    parser.add_argument("--weight", metavar="COLUMN", help="the column that says how many rows a row stands for")
-    parser.add_argument("--folds", type=whole(2), default=5, metavar="N", help="folds of cross-validation (default 5)")
-    parser.add_argument("--seed", type=seed, default=0, metavar="N", help="seed of all that is random (default 0)")
-    parser.add_argument(
-        "-o", "--output", type=path, default="model.skops", metavar="FILE", help="the model (default model.skops)"
-    )
-    parser.add_argument("--report", type=path, default="fit.html", metavar="FILE", help="the report (default fit.html)")
+_METHODS = "\n".join(f"  {each.usage(name):<12}{each.about}" for name, each in CANDIDATES.items())
 
 
-def run(arguments: Any) -> dict[str, Any]:
-    from properly.cli.fitting import fit_table
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    methods = "\n".join(f"  {each.usage(name):<12}{each.about}" for name, each in CANDIDATES.items())
+    parser.description = str(parser.description).replace("{methods}", methods)
+    add = Arguments(parser, fit_table)
+    add("table")
+    add("--target COLUMN")
+    add("--method NAMES", checked_methods)
+    add("--calibration NAME", one_of(lambda: dict.fromkeys(["auto", "none", *properly.calibration.methods.METHODS])))
+    add("--population-rate P", share)
+    add("--positive CLASS")
+    either = parser.add_mutually_exclusive_group()
+    add("--features COLUMNS", names, group=either)
+    add("--ignore COLUMNS", names, group=either)
+    add("--categories COLUMNS", names)
+    add("--weight COLUMN")
+    add("--folds N", whole(2))
+    add("--seed N", seed)
+    add("-o --output FILE", path)
+    add("--report FILE", path)
 
-    return fit_table(arguments)
+
+def run(arguments: argparse.Namespace) -> dict[str, Any]:
+    return fit_table(**vars(arguments))
+
+
+def fit_table(
+    table: FilePath,
+    *,
+    target: str,
+    method: str | Sequence[str] = "auto",
+    calibration: str = "auto",
+    population_rate: float | None = None,
+    positive: str | None = None,
+    features: Sequence[str] | None = None,
+    ignore: Sequence[str] = (),
+    categories: Sequence[str] = (),
+    weight: str | None = None,
+    folds: int = 5,
+    seed: int = 0,
+    output: FilePath = "model.skops",
+    report: FilePath = "fit.html",
+) -> dict[str, Any]:
+    """Compare models on a table, fit the best, save it and write a report, as ``properly fit`` does.
+
+    Parameters
+    ----------
+    table : path
+        The table to learn from.
+    target : str
+        The column that holds the class.
+    method : str or sequence of str, default "auto"
+        One of the methods, or several separated by commas; auto compares those that suit the data.
+    calibration : str, default "auto"
+        auto compares every model with and without calibration, none only without; the name of a calibration method,
+        such as platt or isotonic, only with that.
+    population_rate : float, optional
+        Share of the positive class where the model will be used, if it differs from that in the table.
+    positive : str, optional
+        The positive of two classes; the second in sorted order if it is not given.
+    features : sequence of str, optional
+        The columns to use, separated by commas; a name with a comma stands in quotation marks, as in a,"b, c".
+    ignore : sequence of str, default ()
+        Columns not to use.
+    categories : sequence of str, default ()
+        Columns of categories that look like numbers.
+    weight : str, optional
+        The column that says how many rows a row stands for.
+    folds : int, default 5
+        Folds of the cross-validation.
+    seed : int, default 0
+        Seed of all that is random.
+    output : path, default "model.skops"
+        The model file to write.
+    report : path, default "fit.html"
+        The report to write, an HTML file.
+
+    Returns
+    -------
+    dict
+        Among other things "best", the name of the best model, and "leaderboard", all models with their log loss.
+    """
+    methods = checked_methods(method)
+    check_output(output, inputs=[table])
+    check_output(report, inputs=[table], outputs=[output])
+    with progress("Fitting", 1.0) as tell:
+        tell(0.0, "reading")
+        rows = _read_rows(table, target, positive, features, ignore, categories, weight)
+        classes, codes = rows.labels
+        if population_rate is not None and len(classes) > 2:
+            raise ValueError(f"a population rate is for two classes, the target has {len(classes)}.")
+        setting = rows.setting(seed)
+        models, notes = build_candidates(methods, setting)
+        notes += [f"column {name!r} was left out: {reason}" for name, reason in rows.encoder.left_out_.items()]
+        comparison = properly.comparison.compare(
+            models,
+            rows.X,
+            codes,
+            cv=folds,
+            sample_weight=rows.weight,
+            calibration=None if calibration == "none" else calibration,
+            uncalibrated=calibration in ("auto", "none"),
+            skip_failing="auto" in methods,
+            random_state=seed,
+            progress=lambda done, note: tell(0.9 * done, note),
+        )
+        n_folds = int(comparison.folds.max()) + 1
+        if n_folds < folds:
+            rarest = classes[setting.class_rows.index(min(setting.class_rows))]
+            notes.append(
+                f"there are {n_folds} folds instead of {folds}, because the rarest class, {rarest}, has {n_folds} rows"
+            )
+        tell(0.9, f"{comparison.best}, on all rows")
+        classifier = _refitted(models, comparison, calibration, population_rate, rows)
+        tell(0.95, "report")
+        summary = {
+            "model": str(output),
+            "report": str(report),
+            "table": str(table),
+            "sha256": sha256_of(table),
+            "target": target,
+            "classes": classes,
+            "rows": len(codes),
+            "features": [column.name for column in rows.encoder.columns_],
+            "best": comparison.best,
+            "population_rate": population_rate,
+            "folds": n_folds,
+            "seed": seed,
+            "leaderboard": _leaderboard(comparison),
+            "conclusion": conclusion(comparison),
+            "notes": notes,
+            "version": properly.__version__,
+        }
+        asked = {"methods": methods, "calibration": calibration, "categories": categories, "weight": weight}
+        page = _page(comparison, rows, summary, asked)
+        properly.save(properly.tables.TableClassifier(rows.encoder, classifier, classes), output, metadata=summary)
+        with atomic_path(report) as temporary:
+            temporary.write_text(page, encoding="utf-8")
+    return summary
+
+
+class _Rows(NamedTuple):
+    """What is read from the table."""
+
+    encoder: TableEncoder
+    X: Array
+    labels: Labels
+    weight: Array | None
+
+    def setting(self, seed: int) -> Setting:
+        codes, weight = self.labels.codes, self.weight
+        size = float(len(codes) if weight is None else weight.sum())
+        counted = codes if weight is None else codes[weight > 0.0]
+        class_rows = [int((counted == code).sum()) for code in range(len(self.labels.classes))]
+        return Setting(class_rows, self.encoder.categorical_, size, seed)
+
+
+def _read_rows(
+    table: FilePath,
+    target: str,
+    positive: str | None,
+    features: Sequence[str] | None,
+    ignore: Sequence[str],
+    categories: Sequence[str],
+    weight: str | None,
+) -> _Rows:
+    """The rows as numbers, with everything checked."""
+    file, errors = properly.tables.TableFile(table), properly.tables.errors
+    require_distinct(target=target, weight=weight, features=features)
+    special = [target] + ([weight] if weight else [])
+    file.require([*special, *ignore, *(features or [])])
+    columns = list(features or [name for name in file.names if name not in (*special, *ignore)])
+    errors.require_named(columns, file.path)
+    errors.require_columns(categories, columns, f"the list of features of {file.path}")
+    if not columns:
+        raise errors.TableError(f"{file.path} has no column left to learn from.")
+    data = file.read([*columns, *special], texts=categories)
+    labels, row_weights = properly.tables.targets.read_target(data, file.path, target, positive=positive, weight=weight)
+    encoder = properly.tables.TableEncoder(categories).fit(data.select(columns), source=file.path)
+    return _Rows(encoder, encoder.transform(data, source=file.path), labels, row_weights)
+
+
+def _refitted(models: dict[str, Any], comparison: Comparison, calibration: str, rate: float | None, rows: _Rows) -> Any:
+    """The best model, fitted to all rows, with its calibration and the correction for the population rate."""
+    name = comparison.best.removesuffix(properly.comparison.CALIBRATED)
+    model = models[name]
+    if name != comparison.best:
+        folds = comparison.folds
+        splits = [((folds != k).nonzero()[0], (folds == k).nonzero()[0]) for k in range(int(folds.max()) + 1)]
+        model = properly.calibration.CalibratedClassifier(model, calibration, cv=splits)
+    if rate is not None:
+        model = properly.prevalence.PriorCorrectedClassifier(model, "from y", rate)
+    return model.fit(rows.X, rows.labels.codes, sample_weight=rows.weight)
+
+
+def _leaderboard(comparison: Comparison) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": name,
+            "log_loss": float(comparison.scores[i]),
+            "standard_error": float(comparison.errors[i]),
+            "difference_to_best": float(comparison.difference_to_best[i]),
+            "p_value": float(comparison.p_values[i]),
+            "significant": bool(comparison.significant[i]),
+            "seconds": round(float(comparison.seconds[i]), 3),
+        }
+        for i, name in enumerate(comparison.names)
+    ]
+
+
+def conclusion(comparison: Comparison) -> str:
+    """Which model is the best, and than which others it is significantly better."""
+    worse = [name for name, clear in zip(comparison.names, comparison.significant, strict=True) if clear]
+    alike = [name for name in comparison.names[1:] if name not in worse]
+    text = f"{comparison.best} is the best"
+    if worse:
+        text += f", and significantly better than {_listed(worse)}"
+    if alike:
+        text += f"; it is not significantly better than {_listed(alike)}"
+    return f"{text}." if worse or alike else f"{comparison.best} is the only candidate."
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _page(comparison: Comparison, rows: _Rows, summary: dict[str, Any], asked: dict[str, Any]) -> str:
+    """The report: the comparison, and an audit of the best model's probabilities for held-out rows."""
+    classes = [str(label) for label in summary["classes"]]
+    judged = properly.audit.audit(
+        rows.labels.codes,
+        comparison.probabilities[comparison.best],
+        sample_weight=rows.weight,
+        class_names=classes,
+        random_state=summary["seed"],
+    )
+    facts = {
+        **properly.report.pages.file_facts(summary["table"]),
+        "rows": f"{summary['rows']:,}",
+        "target": summary["target"],
+        "features": ", ".join(summary["features"]),
+        "methods": ", ".join(asked["methods"]),
+        "calibration": asked["calibration"],
+        "model": f"{summary['model']}: {comparison.best}, fitted to all rows",
+        "folds": f"{summary['folds']}, with seed {summary['seed']}",
+        "positive class": classes[1] if len(classes) == 2 else "",
+        "categories": ", ".join(asked["categories"]),
+        "weight": asked["weight"] or "",
+    }
+    if summary["population_rate"] is not None:
+        facts["population rate"] = (
+            f"the saved model is for a share of {summary['population_rate']:g} of {classes[1]}; this page judges the "
+            "probabilities before that correction, in the proportions of the table"
+        )
+    facts = {name: text for name, text in (facts | {"notes": "; ".join(summary["notes"])}).items() if text}
+    facts |= properly.report.pages.version_facts()
+    return properly.report.fit_page(comparison, judged, facts, f"Models for {summary['target']}")
 
 
 def show(summary: dict[str, Any], console: Any) -> None:
-    from properly.cli.console import table_of
-
+    """The leaderboard, the conclusion, and what was written."""
     console.print(
         f"{summary['rows']:,} rows, {len(summary['features'])} features, "
-        f"{len(summary['classes'])} classes; log loss of held-out rows, the smaller the better:\n"
+        f"{len(summary['classes'])} classes; log loss of held-out rows, smaller is better:\n"
     )
-    console.print(
-        table_of(
-            ["model", "log loss", "± standard error", "worse than the best by", "p-value", ""],
-            [
-                [
-                    each["name"],
-                    _number(each["log_loss"], 5),
-                    _number(each["standard_error"], 5),
-                    "" if place == 0 else _number(each["difference_to_best"], 5),
-                    "" if place == 0 else f"{each['p_value']:.3f}",
-                    "best" if place == 0 else ("significant" if each["significant"] else "not significant"),
-                ]
-                for place, each in enumerate(summary["leaderboard"])
-            ],
-        )
-    )
+    rows = []
+    for place, each in enumerate(summary["leaderboard"]):
+        significant = "significant" if each["significant"] else "not significant"
+        behind = [f"{each['difference_to_best']:.5f}", f"{each['p_value']:.3f}", significant]
+        score = [each["name"], f"{each['log_loss']:.5f}", f"{each['standard_error']:.5f}"]
+        rows.append([*score, *(behind if place else ["", "", "best"])])
+    console.print(table_of(["model", "log loss", "± standard error", "worse than the best by", "p-value", ""], rows))
     console.print(f"\n{summary['conclusion']}")
     for note in summary["notes"]:
         console.print(f"Note: {note}.")
     console.print(f"\nModel:  {summary['model']}\nReport: {summary['report']}")
-
-
-def _calibration(text: str) -> str:
-    from properly.calibration.methods import METHODS as CALIBRATIONS
-
-    return one_of(text, ["auto", "none", *(name for name in CALIBRATIONS if name != "auto")])
-
-
-def _number(value: float, digits: int) -> str:
-    return f"{value:.{digits}f}"

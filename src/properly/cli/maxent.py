@@ -1,72 +1,191 @@
-"""``properly maxent``: where a species may live, from where it was seen and what there is elsewhere."""
+"""Fit a presence-only model: where a species may live.
+
+Fit maxent to presence records and background points, save the model, and predict sites if wanted.
+Features are the columns that both tables have, unless --columns or --ignore is given.
+
+example: properly maxent --presence seen.csv --background region.csv --predict sites.csv -o model.skops
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-from properly.cli.parser import names, new_parser, path, share
+import properly
+from properly.cli.arguments import Arguments, names, path, share
+from properly.cli.predict import score_table, scored_path
+from properly.files import FilePath, check_output, sha256_of
+from properly.inputs.options import choose
+from properly.progress import progress
 
+if TYPE_CHECKING:
+    from properly.tables import TableEncoder, TableFile
 
-def add_parser(subparsers: Any) -> None:
-    parser = new_parser(
-        subparsers,
-        "maxent",
-        help="fit a presence-only model",
-        description=(
-            "Fit maxent to presence records and background points, save the model, and predict sites if wanted.\n"
-            "Features are the columns that both tables have, unless told otherwise."
-        ),
-        example="properly maxent --presence seen.csv --background region.csv --predict sites.csv -o model.skops",
-    )
-    parser.add_argument("--presence", required=True, metavar="FILE", help="a row for every record of presence")
-    parser.add_argument("--background", required=True, metavar="FILE", help="a row for every point of the region")
-    parser.add_argument("--columns", type=names, metavar="COLUMNS", help="use these columns only, separated by commas")
-    parser.add_argument("--ignore", type=names, default=[], metavar="COLUMNS", help="use all columns but these")
-    parser.add_argument(
-        "--categories", type=names, default=[], metavar="COLUMNS", help="columns of categories that look like numbers"
-    )
-    parser.add_argument(
-        "--features",
-        default="auto",
-        metavar="LETTERS",
-        help="kinds of features: l linear, q quadratic, p product, h hinge, t threshold; auto (default) goes by the "
-        "number of presences",
-    )
-    parser.add_argument(
-        "--regularization", type=float, default=1.0, metavar="B", help="the larger, the smoother (default 1)"
-    )
-    parser.add_argument(
-        "--default-prevalence",
-        type=share,
-        default=0.5,
-        metavar="P",
-        help="probability of presence at a typical site of the species, for --output probability (default 0.5)",
-    )
-    parser.add_argument(
-        "--output",
-        choices=["cloglog", "logistic", "raw", "probability"],
-        default="cloglog",
-        help="the scale of predictions (default cloglog)",
-    )
-    parser.add_argument("--predict", metavar="FILE", help="a table of sites to predict")
-    parser.add_argument(
-        "--scored",
-        type=path,
-        metavar="FILE",
-        help="the table with predictions (default: NAME-scored.ENDING in the working folder)",
-    )
-    parser.add_argument(
-        "-o", "--model", type=path, default="maxent.skops", metavar="FILE", help="the model (default maxent.skops)"
-    )
+_OUTPUTS = ("cloglog", "logistic", "raw", "probability")
 
 
-def run(arguments: Any) -> dict[str, Any]:
-    from properly.cli.presence import fit_presence
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = Arguments(parser, maxent_table)
+    add("--presence FILE")
+    add("--background FILE")
+    add("--columns COLUMNS", names)
+    add("--ignore COLUMNS", names)
+    add("--categories COLUMNS", names)
+    add("--features LETTERS")
+    add("--regularization B", float)
+    add("--default-prevalence P", share)
+    add("--output", choices=_OUTPUTS)
+    add("--predict FILE")
+    add("--scored FILE", path)
+    add("-o --model FILE", path)
 
-    return fit_presence(arguments)
+
+def run(arguments: argparse.Namespace) -> dict[str, Any]:
+    return maxent_table(**vars(arguments))
+
+
+def maxent_table(
+    presence: FilePath,
+    background: FilePath,
+    *,
+    columns: Sequence[str] | None = None,
+    ignore: Sequence[str] = (),
+    categories: Sequence[str] = (),
+    features: str = "auto",
+    regularization: float = 1.0,
+    default_prevalence: float = 0.5,
+    output: str = "cloglog",
+    predict: FilePath | None = None,
+    scored: FilePath | None = None,
+    model: FilePath = "maxent.skops",
+) -> dict[str, Any]:
+    """Fit a presence-only model to two tables, save it, and predict sites if wanted, as ``properly maxent`` does.
+
+    Parameters
+    ----------
+    presence : path
+        A table with a row for every record of presence.
+    background : path
+        A table with a row for every point of the region.
+    columns : sequence of str, optional
+        The columns to use, separated by commas; all that both tables have if they are not given.
+    ignore : sequence of str, default ()
+        Columns not to use.
+    categories : sequence of str, default ()
+        Columns of categories that look like numbers.
+    features : str, default "auto"
+        Kinds of features: l linear, q quadratic, p product, h hinge, t threshold; auto depends on the number of
+        presences.
+    regularization : float, default 1.0
+        The larger, the smoother.
+    default_prevalence : float, default 0.5
+        Probability of presence at a typical site of the species, for the output probability.
+    output : {"cloglog", "logistic", "raw", "probability"}, default "cloglog"
+        The scale of predictions.
+    predict : path, optional
+        A table of sites to predict.
+    scored : path, optional
+        The table with predictions to write; if it is not given, NAME-scored.ENDING, after the name of the table of
+        sites, in the working folder.
+    model : path, default "maxent.skops"
+        The model file to write.
+
+    Returns
+    -------
+    dict
+        Among other things the "gain" in training, and the summary of the predictions, "scored".
+    """
+    import numpy as np
+    from scipy.special import expit
+
+    choose(output, dict.fromkeys(_OUTPUTS), "output")
+    inputs = [presence, background] + ([predict] if predict else [])
+    check_output(model, inputs=inputs)
+    seen_file, region_file = properly.tables.TableFile(presence), properly.tables.TableFile(background)
+    used = _columns(seen_file, region_file, columns, ignore, categories)
+    if predict:
+        scored = str(scored or scored_path(predict))
+        properly.tables.errors.format_of(scored)
+        check_output(scored, inputs=inputs, outputs=[model])
+        properly.tables.TableFile(predict).require(used)
+    seen, region = (file.read(used, texts=categories) for file in (seen_file, region_file))
+    encoder = _fitted_encoder(categories, {region_file.path: region, seen_file.path: seen})
+    X = np.vstack([encoder.transform(region, source=region_file.path), encoder.transform(seen, source=seen_file.path)])
+    y = np.repeat([-1, 1], [region.num_rows, seen.num_rows])
+    fitted = properly.maxent.EntropyWeightedMaxent(
+        default_prevalence,
+        regularization=regularization,
+        features=properly.maxent.MaxentFeatures(features, categorical=encoder.categorical_),
+    )
+    with progress("Fitting", None) as tell:
+        tell(0, f"{seen.num_rows:,} presences")
+        fitted.fit(X, y)
+        score = fitted.decision_function(X)
+    fitted_features: Any = fitted.features_
+    summary = {
+        "model": str(model),
+        "presence": str(presence),
+        "background": str(background),
+        "columns": [column.name for column in encoder.columns_],
+        "presences": seen.num_rows,
+        "background_points": region.num_rows,
+        "kinds": fitted_features.kinds_,
+        "features": int(fitted.coef_.shape[1]),
+        "features_in_use": int(np.count_nonzero(fitted.coef_)),
+        "gain": float(fitted.relative_gain_[0]),
+        "prevalence": float(fitted.prevalence_[1]),
+        "training_auc": float(properly.metrics.auc(y == 1, expit(score)).area),
+        "sha256": {str(table): sha256_of(table) for table in (presence, background)},
+        "version": properly.__version__,
+    }
+    table_model = properly.tables.TableMaxent(encoder, fitted, output)
+    properly.save(table_model, model, metadata=summary)
+    return {**summary, "scored": score_table(table_model, predict, scored) if predict else None}
+
+
+def _columns(
+    presence: TableFile,
+    background: TableFile,
+    columns: Sequence[str] | None,
+    ignore: Sequence[str],
+    categories: Sequence[str],
+) -> list[str]:
+    """Those named, or those that both tables have."""
+    errors = properly.tables.errors
+    for file in (presence, background):
+        file.require([*(columns or []), *categories])
+    for name in ignore:
+        if name not in (*presence.names, *background.names):
+            raise errors.TableError(f"neither {presence.path} nor {background.path} has the column {name!r} to ignore.")
+    shared = [name for name in presence.names if name in background.names]
+    used = [name for name in columns or shared if name not in ignore]
+    if not used:
+        raise errors.TableError(f"{presence.path} and {background.path} have no column in common that could be used.")
+    errors.require_named(used, presence.path)
+    return used
+
+
+def _fitted_encoder(categories: Sequence[str], tables: dict[str, Any]) -> TableEncoder:
+    """One encoder for both tables; errors name the table in which they are."""
+    arrow, plain, kind_of = properly.tables.arrow.arrow, properly.tables.arrow.plain, properly.tables.columns.kind_of
+    for source, table in tables.items():
+        properly.tables.TableEncoder(categories, missing="refuse").fit(table, source=source)
+    (first, background), (second, seen) = tables.items()
+    for name in background.column_names:
+        kinds = [kind_of(table.column(name).type) for table in (background, seen)]
+        if name not in categories and kinds[0] != kinds[1]:
+            place = properly.tables.errors.Place(second, name)
+            raise properly.tables.TableError(
+                f"{place} holds values of the kind {kinds[1]}, but {first} of the kind {kinds[0]}."
+            )
+    whole = [arrow.table({name: plain(table.column(name)) for name in table.column_names}) for table in tables.values()]
+    joined = arrow.concat_tables(whole, promote_options="permissive")
+    return properly.tables.TableEncoder(categories, missing="refuse").fit(joined, source=f"{first} and {second}")
 
 
 def show(summary: dict[str, Any], console: Any) -> None:
+    """How the model fits, and what was written."""
     console.print(
         f"{summary['presences']:,} presences, {summary['background_points']:,} background points, "
         f"{len(summary['columns'])} columns; kinds of features: {summary['kinds']}, {summary['features_in_use']} of "

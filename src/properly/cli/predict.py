@@ -1,51 +1,131 @@
-"""``properly predict``: add a model's probabilities to a table."""
+"""Add a model's probabilities to a table.
+
+Read a table in batches, add a column of probabilities for every class, and write it with all its
+columns. Memory does not grow with the table. The model is a file of properly fit, calibrate or maxent.
+
+example: properly predict model.skops new.parquet -o scored.parquet
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from properly.cli.parser import new_parser, path
+import properly
+from properly.cli.arguments import Arguments, path
+from properly.files import FilePath, check_output
+from properly.progress import progress
 
-
-def add_parser(subparsers: Any) -> None:
-    parser = new_parser(
-        subparsers,
-        "predict",
-        help="add a model's probabilities to a table",
-        description=(
-            "Read a table in batches, add a column of probabilities for every class, and write it with all its\n"
-            "columns. Memory does not grow with the table. The model is a file of properly fit, calibrate or maxent."
-        ),
-        example="properly predict model.skops new.parquet -o scored.parquet",
-    )
-    parser.add_argument("model", help="a model file")
-    parser.add_argument("table", help="the rows to predict")
-    parser.add_argument(
-        "-o",
-        "--output",
-        type=path,
-        metavar="FILE",
-        help="the table with probabilities, in the format of its ending (default: NAME-scored.ENDING of the table, in "
-        "the working folder)",
-    )
-    parser.add_argument(
-        "--prefix", metavar="TEXT", help="what the added columns begin with, before the class (default probability_)"
-    )
-    parser.add_argument(
-        "--unseen",
-        choices=["refuse", "missing"],
-        default="refuse",
-        help="a category that was not there in training is an error (refuse, the default) or counts as missing",
-    )
+if TYPE_CHECKING:
+    from properly.tables import TableClassifier
 
 
-def run(arguments: Any) -> dict[str, Any]:
-    from properly.cli.scoring import load_model, score_table
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = Arguments(parser, predict_table)
+    add("model")
+    add("table")
+    add("-o --output FILE", path)
+    add("--prefix TEXT")
+    add("--unseen", choices=["refuse", "missing"])
 
-    model = load_model(arguments.model)
-    return score_table(model, arguments.table, arguments.output, arguments.prefix, arguments.unseen)
+
+def run(arguments: argparse.Namespace) -> dict[str, Any]:
+    return predict_table(**vars(arguments))
+
+
+def predict_table(
+    model: FilePath,
+    table: FilePath,
+    *,
+    output: FilePath | None = None,
+    prefix: str | None = None,
+    unseen: str = "refuse",
+) -> dict[str, Any]:
+    """Write a table with a model's probabilities for its rows, as ``properly predict`` does.
+
+    Parameters
+    ----------
+    model : path
+        A model file of properly fit, calibrate or maxent.
+    table : path
+        The rows to predict.
+    output : path, optional
+        The table with probabilities to write, in the format of its ending; if it is not given, NAME-scored.ENDING,
+        after the name of the table, in the working folder.
+    prefix : str, optional
+        What the added columns begin with, before the class; probability_ if it is not given.
+    unseen : {"refuse", "missing"}, default "refuse"
+        Whether a category that did not occur in training is an error or counts as missing.
+
+    Returns
+    -------
+    dict
+        The "output" file, the number of its "rows", and the names of the added "columns".
+    """
+    loaded = properly.load(model)
+    if not isinstance(loaded, properly.tables.TableClassifier):
+        raise ValueError(
+            f"{model} holds a {type(loaded).__name__}, which does not take tables; a model of properly fit, calibrate "
+            "or maxent is needed."
+        )
+    return score_table(loaded, table, output, prefix, unseen)
+
+
+def scored_path(table: FilePath) -> str:
+    """The default output, in the working folder.
+
+    >>> scored_path("data/new.csv.gz")
+    'new-scored.csv.gz'
+    """
+    name, ending = Path(table).name, properly.tables.errors.ending_of(str(table))
+    return f"{name[: -len(ending)]}-scored{ending}"
+
+
+def score_table(
+    model: TableClassifier,
+    table: FilePath,
+    output: FilePath | None = None,
+    prefix: str | None = None,
+    unseen: str = "refuse",
+) -> dict[str, Any]:
+    """Write a table with the output of a model for its rows, batch by batch; returns the summary."""
+    tables, arrow, file = properly.tables, properly.tables.arrow.arrow, properly.tables.TableFile(table)
+    output = scored_path(table) if output is None else str(output)
+    form = tables.errors.format_of(output)
+    check_output(output, inputs=[table])
+    file.require(column.name for column in model.encoder.columns_)
+    added = model.output_columns
+    if prefix is not None:
+        added = [prefix + name.removeprefix(tables.models.PREFIX) for name in added]
+    for name in added:
+        if name in file.names:
+            raise tables.TableError(f"{table} already has a column {name!r}; choose another prefix with --prefix.")
+    # Texts of a text file stay as they are in another one; other formats need their types.
+    categories = [column.name for column in model.encoder.columns_ if column.kind == "category"]
+    schema = file.schema if form.kind == "text" else file.typed_schema(categories)
+    for name in added:
+        schema = schema.append(arrow.field(name, arrow.float64()))
+    with progress("Predicting", file.n_rows) as tell:
+
+        def scored() -> Iterator[Any]:
+            n_rows = 0
+            for batch in file.batches():
+                columns = model.scored(batch, source=file.path, first_row=n_rows, unseen=unseen).values()
+                kept = [
+                    tables.columns.converted(column, schema.field(k).type) for k, column in enumerate(batch.columns)
+                ]
+                arrays = [*kept, *(arrow.array(column) for column in columns)]
+                yield arrow.RecordBatch.from_arrays(arrays, schema=schema)
+                n_rows += batch.num_rows
+                tell(n_rows, f"{n_rows:,} rows")
+
+        n_rows = tables.write_batches(output, schema, scored())
+    return {"output": output, "rows": n_rows, "columns": added}
 
 
 def show(summary: dict[str, Any], console: Any) -> None:
+    """What was added, and where it is."""
     columns = ", ".join(summary["columns"])
     console.print(f"{summary['rows']:,} rows, with the new columns {columns}.\n\nTable: {summary['output']}")

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from numbers import Real
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 from sklearn.utils import check_random_state
 
+from properly.inputs.options import checked_count
 from properly.links import get_link
 
 if TYPE_CHECKING:
@@ -70,8 +71,8 @@ def make_rare_events(
     >>> print(f"{p.mean():.6f}")
     0.010000
     """
-    n_samples = _positive_integer("n_samples", n_samples)
-    n_features = _positive_integer("n_features", n_features)
+    n_samples = checked_count(n_samples, "n_samples", 1)
+    n_features = checked_count(n_features, "n_features", 1)
     if not (isinstance(rate, Real) and 0 < rate < 1):
         raise ValueError(f"rate must lie strictly between 0 and 1, got {rate!r}.")
     if not (isinstance(signal, Real) and 0 <= signal < np.inf):
@@ -105,12 +106,6 @@ def _intercept(link: Link, score: NDArray[np.float64], rate: float) -> float:
     return float(brentq(excess, centre - score.max() - 1, centre - score.min() + 1, xtol=1e-14))
 
 
-def _positive_integer(name: str, value: Any) -> int:
-    if not isinstance(value, Integral) or value < 1:
-        raise ValueError(f"{name} must be an integer of at least 1, got {value!r}.")
-    return int(value)
-
-
 def make_hand_vinciotti(
     n_samples: int = 1000, random_state: int | np.random.RandomState | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]:
@@ -138,10 +133,8 @@ def make_hand_vinciotti(
     >>> print(f"{y.mean():.2f}, {(p >= 0.3).mean():.2f}")
     0.50, 0.79
     """
-    if not isinstance(n_samples, Integral) or n_samples < 1:
-        raise ValueError(f"n_samples must be an integer of at least 1, got {n_samples!r}.")
     random = check_random_state(random_state)
-    X = random.uniform(size=(int(n_samples), 2))
+    X = random.uniform(size=(checked_count(n_samples, "n_samples", 1), 2))
     total = X.sum(axis=1)
     p = np.where(total > 0.0, X[:, 1] / np.where(total > 0.0, total, 1.0), 0.5)  # the origin has no probability
     y = (random.uniform(size=len(X)) < p).astype(np.int64)

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_array, column_or_1d
 
 from properly.engines.base import Engine, Given, combine_weights
 from properly.engines.memory import MemoryEngine
+from properly.files import FORMATS
 from properly.inputs.features import check_names
 from properly.inputs.labels import encode
 from properly.inputs.optional import require
@@ -23,7 +24,7 @@ from properly.kernels import Block
 from properly.numeric.probabilities import Array, as_float
 
 BATCH_BYTES = 2**24
-_FORMATS = {".parquet": "parquet", ".pq": "parquet", ".arrow": "ipc", ".feather": "ipc", ".ipc": "ipc"}
+_FORMATS = {ending: form.kind for ending, form in FORMATS.items() if form.kind != "text"}
 
 
 class Stream:

@@ -1,10 +1,11 @@
 """Tables in files: read and written in batches, and turned into the numbers that models take."""
 
+from properly.tables.arrow import as_arrow
+from properly.tables.columns import numbers
 from properly.tables.encoder import TableEncoder
 from properly.tables.errors import TableError
 from properly.tables.models import LinearFeatures, TableClassifier, TableMaxent, WithFeatures
-from properly.tables.reading import TableFile, as_table, read_batches, read_table
-from properly.tables.values import numbers
+from properly.tables.reading import TableFile, read_batches, read_table
 from properly.tables.writing import write_batches
 
 __all__ = [
@@ -15,7 +16,7 @@ __all__ = [
     "TableFile",
     "TableMaxent",
     "WithFeatures",
-    "as_table",
+    "as_arrow",
     "numbers",
     "read_batches",
     "read_table",

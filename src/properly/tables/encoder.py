@@ -1,4 +1,4 @@
-"""The columns of a table as numbers for a model, and the memory of what they were."""
+"""The columns of a table as numbers for a model, and a record of what they were in training."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from properly.inputs.options import choose
 from properly.numeric.probabilities import Array
-from properly.tables.arrow import arrow, compute
+from properly.tables.arrow import arrow, as_arrow, compute, is_text, plain
+from properly.tables.columns import NUMERIC_KINDS, is_number_text, kind_of, texts
 from properly.tables.errors import Place, TableError, listed, require_columns
-from properly.tables.reading import as_table
-from properly.tables.values import NUMERIC_KINDS, is_number_text, is_text, kind_of, plain, texts
 
 _MOSTLY = 0.9  # if more than this share of a text column are numbers, the others are mistakes
 MISSING_RULES = {"allow": True, "refuse": False}
@@ -39,10 +38,10 @@ class Column:
 class TableEncoder(TransformerMixin, BaseEstimator):
     """Turns tables into matrices of float64, and checks that every table has the columns of the first.
 
-    What counts is what a column means, not how it is stored: whole numbers and fractions are numbers, texts and
-    dictionaries of texts are categories, whether they come from CSV, Parquet or a data frame. Numbers stay what they
-    are, true is 1, dates are days since 1970, a category is the number of its place among the categories, and nan
-    stands for a missing value of any kind.
+    What a column means does not depend on how it is stored: whole numbers and fractions are numbers, texts and
+    dictionaries of texts are categories, whether they come from CSV, Parquet or a data frame. Numbers are not changed,
+    true becomes 1, dates become days since 1970, a category becomes its position among the sorted categories, and a
+    missing value of any kind becomes nan.
 
     Parameters
     ----------
@@ -50,9 +49,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Columns whose values are categories even if they look like numbers.
     max_categories : int, default 200
         Of more categories, the most frequent are kept; all others count as one, and so do those never seen before.
-        A text column with more categories than that and different values in more than half of its rows names the rows,
-        and is left out.
+        A text column with more categories than that, and with different values in more than half of its rows, holds
+        names of the rows and is left out.
     missing : {"allow", "refuse"}, default "allow"
+        Whether values may be missing.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     [[30.0, 1.0], [nan, 0.0], [50.0, 1.0]]
     >>> encoder.transform({"town": ["Paris"], "age": [1]})
     Traceback (most recent call last):
-    properly.tables.errors.TableError: table, column 'town', row 1: the category 'Paris' was not there in training, only
+    properly.tables.errors.TableError: table, column 'town', row 1: the category 'Paris' did not occur in training, only
     'Bath', 'Rome'.
     """
 
@@ -93,7 +93,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None, *, source: str = "table") -> Self:
         """Learn the columns of a table (a data frame, `pyarrow.Table` or mapping); `source` is its name in messages."""
         choose(self.missing, MISSING_RULES, "missing")
-        table = as_table(X)
+        table = as_arrow(X)
         require_columns(self.categories, table.column_names, source)
         if not table.num_rows:
             raise TableError(f"{source} has no rows.")
@@ -112,11 +112,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """The matrix of a table with these columns, in any order, and possibly others.
 
         `first_row` is the number of rows that came before in the file, for messages. With ``unseen="missing"`` a
-        category that was not there in training counts as missing.
+        category that did not occur in training counts as missing.
         """
         check_is_fitted(self, "columns_")
         lenient = choose(unseen, UNSEEN_RULES, "unseen")
-        table = as_table(X)
+        table = as_arrow(X)
         require_columns((column.name for column in self.columns_), table.column_names, source)
         result = np.empty((table.num_rows, len(self.columns_)))
         for j, column in enumerate(self.columns_):
@@ -141,9 +141,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             return None
         kind = "category" if name in self.categories else kind_of(column.type)
         if kind is None:
-            raise TableError(
-                f"{place.source}, column {name!r} holds {column.type}, which no model takes; leave it out."
-            )
+            raise TableError(f"{place} holds {column.type}, which no model takes; leave the column out.")
         if kind != "category":
             values = self._numeric(kind, column, place)
             missing = np.isnan(values)
@@ -166,59 +164,52 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             numbers = self._numeric(column.kind, values, place)
             missing = np.isnan(numbers)
             if missing.any() and not column.missing:
-                _warn_missing(missing, place, f"they count as its mean, {column.mean:g}")
+                _warn_missing(missing, place, f"they are replaced by its mean, {column.mean:g}")
                 numbers = np.where(missing, column.mean, numbers)
             return numbers
         words = texts(values, place)
         missing = words.is_null().to_numpy(zero_copy_only=False)
         self._check_missing(missing, place)
         if missing.any() and not column.missing:
-            _warn_missing(missing, place, "the model has learned nothing about that")
+            _warn_missing(missing, place, "the model has not learned what that means")
         codes = compute.index_in(words, value_set=arrow.array(column.categories, type=arrow.string()))
         codes = codes.cast(arrow.float64()).to_numpy(zero_copy_only=False)
         strange = np.isnan(codes) & ~missing
-        if not strange.any():
-            return np.asarray(codes)
         if column.other:
-            return np.where(strange, float(len(column.categories)), codes)
-        if not lenient:
-            first = int(strange.argmax())
-            raise place.error(
-                first,
-                f"the category {words[first].as_py()!r} was not there in training, only {listed(column.categories)}.",
-            )
+            codes = np.where(strange, float(len(column.categories)), codes)
+        elif strange.any() and not lenient:
+            row, known = int(strange.argmax()), listed(column.categories)
+            raise place.error(row, f"the category {words[row].as_py()!r} did not occur in training, only {known}.")
         return np.asarray(codes)
 
     def _numeric(self, kind: str, column: Any, place: Place) -> Array:
         values = NUMERIC_KINDS[kind](column, place)
-        infinite = np.isinf(values)
-        if infinite.any():
-            raise place.error(int(infinite.argmax()), "the number must be finite.")
+        place.refuse(np.isinf(values), "the number must be finite.")
         self._check_missing(np.isnan(values), place)
         return values
 
     def _check_missing(self, missing: NDArray[np.bool_], place: Place) -> None:
-        if missing.any() and not MISSING_RULES[self.missing]:
-            raise place.error(int(missing.argmax()), "the value is missing, but needed.")
+        if not MISSING_RULES[self.missing]:
+            place.refuse(missing, "the value is missing; fill it in, or leave out the row.")
 
 
 def _warn_missing(missing: NDArray[np.bool_], place: Place, meaning: str) -> None:
     warnings.warn(
-        f"{place.source}, column {place.column!r} has missing values, first in row "
-        f"{place.first_row + int(missing.argmax()) + 1}, but had none in training; {meaning}.",
+        f"{place} has missing values, first in row {place.first_row + int(missing.argmax()) + 1}, but had none in "
+        f"training; {meaning}.",
         UserWarning,
         stacklevel=4,
     )
 
 
 def _refuse_mistakes(column: Any, place: Place) -> None:
-    """Texts in a column of numbers."""
+    """Refuse texts in a column of numbers."""
     are_numbers = is_number_text(column)
     share = compute.mean(are_numbers).as_py()
     if share is not None and _MOSTLY < share < 1.0:
         first = compute.index(are_numbers, False).as_py()
         raise place.error(
             first,
-            f"{column[first].as_py()!r} is no number, but {share:.1%} of the column are; correct it, or say that these "
-            "are categories.",
+            f"{column[first].as_py()!r} is no number, but {share:.1%} of the column are; correct it, or name the "
+            "column among the categories.",
         )

@@ -1,14 +1,16 @@
-"""What is wrong with a table, and where; and which ending of a file name stands for which format."""
+"""Errors that name the file, and the column and the row where they are known."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from properly.tables.arrow import arrow
+import numpy as np
+from numpy.typing import NDArray
+
+from properly.files import FORMATS, Format
 
 
 class TableError(ValueError):
@@ -17,31 +19,28 @@ class TableError(ValueError):
 
 @dataclass(frozen=True)
 class Place:
-    """Where values come from. Rows are counted from 1, the header of a CSV file not included."""
+    """Where values come from. Rows are counted from 1, the header of a CSV file not included.
+
+    >>> print(Place("table.csv", "age"))
+    table.csv, column 'age'
+    """
 
     source: str
     column: str
     first_row: int = 0  # how many rows of the file came before
 
+    def __str__(self) -> str:
+        return f"{self.source}, column {self.column!r}"
+
     def error(self, index: int, problem: str) -> TableError:
         """An error at one of the values, by its position."""
-        return TableError(f"{self.source}, column {self.column!r}, row {self.first_row + index + 1}: {problem}")
+        return TableError(f"{self}, row {self.first_row + index + 1}: {problem}")
 
-
-@contextmanager
-def readable(source: str) -> Iterator[None]:
-    """What Arrow finds wrong with a file, told in one line with its name."""
-    try:
-        yield
-    except TableError:
-        raise
-    except (FileNotFoundError, PermissionError, IsADirectoryError):
-        raise
-    except (arrow.ArrowException, OSError, EOFError, UnicodeDecodeError) as error:
-        reason = " ".join(str(error).split()).rstrip(".")
-        raise TableError(
-            f"{source} cannot be read: it is damaged, incomplete or of another format ({reason})."
-        ) from error
+    def refuse(self, bad: NDArray[np.bool_], problem: str, values: Any = None) -> None:
+        """Raise an error at the first value that is bad, if there is one; {} in the problem stands for the value."""
+        if bad.any():
+            row = int(bad.argmax())
+            raise self.error(row, problem if values is None else problem.format(values[row]))
 
 
 def require_columns(wanted: Iterable[str], present: list[str], source: str) -> None:
@@ -49,6 +48,15 @@ def require_columns(wanted: Iterable[str], present: list[str], source: str) -> N
     for name in wanted:
         if name not in present:
             raise TableError(f"{source} has no column {name!r}; it has {listed(present)}.")
+
+
+def require_named(columns: Iterable[str], source: str) -> None:
+    """Refuse to learn from a column whose name is empty."""
+    if "" in columns:
+        raise TableError(
+            f"{source} has a column without a name, perhaps the row numbers of a data frame (pandas writes none with "
+            "index=False); give it a name, or ignore it (on the command line: --ignore '\"\"')."
+        )
 
 
 def listed(values: Iterable[Any], most: int = 12) -> str:
@@ -62,29 +70,8 @@ def listed(values: Iterable[Any], most: int = 12) -> str:
     return ", ".join(shown[:most]) + (f" and {rest} more" if rest > 0 else "")
 
 
-class Format(NamedTuple):
-    """How a table is written."""
-
-    kind: str  # "text", "parquet" or "arrow"
-    delimiter: str = ""
-    gzipped: bool = False
-
-
-FORMATS = {
-    ".csv": Format("text", ","),
-    ".tsv": Format("text", "\t"),
-    ".csv.gz": Format("text", ",", gzipped=True),
-    ".tsv.gz": Format("text", "\t", gzipped=True),
-    ".parquet": Format("parquet"),
-    ".pq": Format("parquet"),
-    ".arrow": Format("arrow"),
-    ".feather": Format("arrow"),
-    ".ipc": Format("arrow"),
-}
-
-
 def ending_of(path: str) -> str:
-    """The ending that tells the format, as it is written.
+    """The ending that determines the format, as it is written.
 
     >>> ending_of("data/scores.v2.csv.gz")
     '.csv.gz'

@@ -1,7 +1,8 @@
-"""Models that take tables: features for linear models, and a model with what it knows about the columns."""
+"""Models that take tables: features for linear models, and a model together with the encoder of its columns."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -12,10 +13,11 @@ from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from properly.inputs.weights import checked_weight
+from properly.classifier import chosen
+from properly.inputs.weights import read_weight
 from properly.numeric.probabilities import Array
 from properly.tables.encoder import TableEncoder
-from properly.tables.labels import Label
+from properly.tables.targets import Label
 
 
 class LinearFeatures(TransformerMixin, BaseEstimator):
@@ -23,8 +25,8 @@ class LinearFeatures(TransformerMixin, BaseEstimator):
 
     A column of numbers is brought to mean 0 and standard deviation 1; a missing value becomes 0, the mean, and has an
     indicator if some were missing in training. A column of categories becomes an indicator for each of the most
-    frequent ones, one for all others together, and one for missing values. What was not there in training has 0 in all
-    of them.
+    frequent ones, one for all others together, and one for missing values. A category that did not occur in training
+    has 0 in all of them.
 
     Parameters
     ----------
@@ -53,10 +55,8 @@ class LinearFeatures(TransformerMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn means, scales and levels; weight 2 means the row twice."""
         numeric, coded = self._split(validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan"))
-        weight = checked_weight(sample_weight, len(numeric))
+        weight = read_weight(sample_weight, len(numeric))
         weight = np.ones(len(numeric)) if weight is None else weight
-        if not weight.any():
-            raise ValueError("sample_weight is zero for every row; at least one must be positive.")
         missing = np.isnan(numeric)
         known = np.where(missing, 0.0, weight[:, None])
         known /= np.maximum(known.sum(axis=0), np.finfo(np.float64).tiny)
@@ -105,13 +105,41 @@ def _has(method: str) -> Any:
     return lambda self: hasattr(getattr(self, "classifier_", self.classifier), method)
 
 
-class WithFeatures(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class _ThroughTransformer(BaseEstimator):
+    """What a classifier says about the matrix that a transformer makes of X; a subclass gives `_asked`."""
+
+    @abstractmethod
+    def _asked(self, method: str, X: Any, options: dict[str, Any]) -> NDArray[Any]:
+        """What a method of the classifier returns; the options are those of the transformer."""
+
+    def predict_proba(self, X: Any, **options: Any) -> Array:
+        """Class probabilities of shape (n, K), one column per entry of ``classes_``."""
+        return self._asked("predict_proba", X, options)
+
+    @available_if(_has("predict_log_proba"))  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any, **options: Any) -> Array:
+        """The logarithms of the class probabilities."""
+        return self._asked("predict_log_proba", X, options)
+
+    @available_if(_has("decision_function"))  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Any, **options: Any) -> Array:
+        """The scores of the classifier."""
+        return self._asked("decision_function", X, options)
+
+
+class WithFeatures(ClassifierMixin, MetaEstimatorMixin, _ThroughTransformer):
     """A transformer and a classifier as one classifier, like a pipeline, but with weights for both.
 
     Parameters
     ----------
     features : transformer whose `fit` takes weights, such as `LinearFeatures`
     classifier : classifier whose `fit` takes weights
+
+    Attributes
+    ----------
+    features_, classifier_ : the fitted transformer and classifier
+    classes_ : array of the classes, in the order of the columns of `predict_proba`
+    n_features_in_, feature_names_in_ : number and names of the columns; names only if X was a data frame
     """
 
     def __init__(self, features: Any, classifier: Any) -> None:
@@ -123,30 +151,18 @@ class WithFeatures(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.features_ = clone(self.features).fit(X, y, sample_weight=sample_weight)
         self.classifier_ = clone(self.classifier).fit(self.features_.transform(X), y, sample_weight=sample_weight)
         self.classes_ = self.classifier_.classes_
-        self.n_features_in_ = self.features_.n_features_in_
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self.features_, name):
+                setattr(self, name, getattr(self.features_, name))
         return self
-
-    def predict_proba(self, X: Any) -> Array:
-        """Class probabilities of shape (n, K), one column per entry of ``classes_``."""
-        return np.asarray(self.classifier_.predict_proba(self._transformed(X)))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class."""
-        return np.asarray(self.classifier_.predict(self._transformed(X)))
+        return self._asked("predict", X, {})
 
-    @available_if(_has("decision_function"))  # type: ignore[untyped-decorator]
-    def decision_function(self, X: Any) -> Array:
-        """The scores of the classifier."""
-        return np.asarray(self.classifier_.decision_function(self._transformed(X)))
-
-    @available_if(_has("predict_log_proba"))  # type: ignore[untyped-decorator]
-    def predict_log_proba(self, X: Any) -> Array:
-        """The logarithms of the class probabilities."""
-        return np.asarray(self.classifier_.predict_log_proba(self._transformed(X)))
-
-    def _transformed(self, X: Any) -> Array:
+    def _asked(self, method: str, X: Any, options: dict[str, Any]) -> NDArray[Any]:
         check_is_fitted(self, "classifier_")
-        return np.asarray(self.features_.transform(X))
+        return np.asarray(getattr(self.classifier_, method)(self.features_.transform(X, **options)))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -157,11 +173,12 @@ class WithFeatures(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 PREFIX = "probability_"
 
 
-class TableClassifier(BaseEstimator):
+class TableClassifier(_ThroughTransformer):
     """A fitted classifier of numbered classes, with the encoder of its columns and the names of its classes.
 
     This is what ``properly fit`` and ``properly calibrate`` save: ``properly.load(path).predict_proba(frame)`` takes a
-    data frame, a `pyarrow.Table` or a mapping from names to values.
+    data frame, a `pyarrow.Table` or a mapping from names to values. All methods take the options of
+    `TableEncoder.transform` as well.
 
     Parameters
     ----------
@@ -191,30 +208,33 @@ class TableClassifier(BaseEstimator):
         return np.array(self.classes)
 
     @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        return self.encoder.get_feature_names_out()
+
+    @property
     def output_columns(self) -> list[str]:
-        """What the columns that the model adds are called, before any prefix is changed."""
+        """The names of the columns that the model adds, with the standard prefix."""
         return [f"{PREFIX}{label}" for label in self.classes]
 
-    def predict_proba(self, X: Any, **options: Any) -> Array:
-        """Class probabilities of shape (n, K), one column per class; options as in `TableEncoder.transform`."""
-        return np.asarray(self.classifier.predict_proba(self.encoder.transform(X, **options)))
+    def predict(self, X: Any, **options: Any) -> NDArray[Any]:
+        """The most probable class; options as in `TableEncoder.transform`."""
+        return chosen(self.predict_proba(X, **options), self.classes_)
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The most probable class."""
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+    def _asked(self, method: str, X: Any, options: dict[str, Any]) -> NDArray[Any]:
+        return np.asarray(getattr(self.classifier, method)(self.encoder.transform(X, **options)))
 
     def scored(self, X: Any, **options: Any) -> dict[str, Array]:
-        """What the model says of every row, by the name of the column."""
+        """The columns that the model adds to a table, by their names; options as in `TableEncoder.transform`."""
         return dict(zip(self.output_columns, self.predict_proba(X, **options).T, strict=True))
 
 
 class TableMaxent(TableClassifier):
-    """A maxent model with the encoder of its columns, which says its output in one of Maxent's scales.
+    """A maxent model with the encoder of its columns, whose output is on one of the scales of Maxent.
 
     Parameters
     ----------
     encoder, classifier
-        As in `TableClassifier`; the classifier is an `properly.maxent.EntropyWeightedMaxent`.
+        As in `TableClassifier`; the classifier is a `properly.maxent.EntropyWeightedMaxent`.
     output : {"cloglog", "logistic", "raw", "probability"}
         The first three as in `properly.maxent.Maxent.predict_output`; "probability" is that of presence given the
         default prevalence.

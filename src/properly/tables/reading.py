@@ -1,34 +1,232 @@
-"""Quotation marks in text files: one that is never closed would swallow the rows after it."""
+"""Tables from files: CSV, Parquet and Arrow, read whole or in batches."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from properly.files import Format
 from properly.tables.arrow import arrow, csv, ipc, parquet
-from properly.tables.errors import Format, TableError, format_of, readable, require_columns
-from properly.tables.values import MISSING, joined_type, typed, typed_column
+from properly.tables.columns import MISSING, joined_type, typed_column
+from properly.tables.errors import TableError, format_of, require_columns
 
+BATCH_BYTES = 2**21
+BATCH_ROWS = 2**16
 _PIECE = 2**21
 _QUOTE = b'"'
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+# What Arrow says of a row with another number of cells than the header.
+_RAGGED = re.compile(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+)")
 
 
-def require_closed_quotes(path: str, form: Format) -> None:
-    """Refuse a text file with a quotation mark that opens a cell and does not close it.
+class TableFile:
+    """A table in a file, whose columns are known and whose rows are read when they are asked for.
+
+    A CSV or TSV file has a header and is encoded in UTF-8. Its batches hold texts, because what they mean depends on
+    the whole file (`read` finds out) or on the model that reads them (`TableEncoder`). A cell is missing if it is empty
+    or one of NA, N/A, NaN, null and the like, without quotation marks.
+
+    Parameters
+    ----------
+    path : path
+        The ending determines the format: .csv, .tsv, .csv.gz, .tsv.gz, .parquet, .pq, .arrow, .feather, .ipc.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = str(path)
+        self.format = format_of(self.path)
+        self._quotes_checked = False
+        if not Path(path).exists():
+            raise FileNotFoundError(f"{self.path}: there is no such file.")
+        if Path(path).is_dir():
+            raise IsADirectoryError(f"{self.path} is a folder; give the name of a file in it.")
+        if not Path(path).stat().st_size:
+            raise TableError(f"{self.path} is empty.")
+        with _readable(self):
+            self.schema, self.n_rows = _HEADERS[self.format.kind](self)
+        repeated = [name for name, count in Counter(self.schema.names).items() if count > 1]
+        if repeated:
+            raise TableError(f"{self.path} has several columns named {repeated[0]!r}; give every column its own name.")
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.schema.names)
+
+    def require(self, columns: Iterable[str]) -> None:
+        """Refuse the table if it lacks one of these columns."""
+        require_columns(columns, self.names, self.path)
+
+    def batches(self, columns: Sequence[str] | None = None) -> Iterator[Any]:
+        """The rows, in record batches of a few MB."""
+        columns = self.names if columns is None else list(columns)
+        self.require(columns)
+        with _readable(self):
+            yield from _BATCHES[self.format.kind](self, columns)
+
+    def typed_schema(self, texts: Collection[str] = ()) -> Any:
+        """The types of the columns; a text file is read once for them. Columns named in `texts` stay texts there."""
+        if self.format.kind != "text":
+            return self.schema
+        found = {name: arrow.null() for name in self.names if name not in texts}
+        for batch in self.batches(list(found)):
+            for name, so_far in found.items():
+                if so_far != arrow.string():
+                    found[name] = joined_type(so_far, typed_column(batch.column(name)).type)
+        return arrow.schema([(name, found.get(name, arrow.string())) for name in self.names])
+
+    def read(self, columns: Sequence[str] | None = None, texts: Sequence[str] = ()) -> Any:
+        """All rows as a table; the columns of a text file have the type that all their values agree with.
+
+        Columns named in `texts` are left as texts there, so that 007 does not become 7.
+        """
+        columns = self.names if columns is None else list(columns)
+        batches = list(self.batches(columns))
+        schema = arrow.schema([self.schema.field(name) for name in columns])
+        table = arrow.Table.from_batches(batches, batches[0].schema if batches else schema)
+        if not table.num_rows:
+            raise TableError(f"{self.path} has no rows.")
+        if self.format.kind == "text":
+            for j, name in enumerate(columns):
+                if name not in texts:
+                    table = table.set_column(j, name, typed_column(table.column(j)))
+        return table
+
+
+def read_table(path: str | os.PathLike[str], columns: Sequence[str] | None = None) -> Any:
+    """A file as a `pyarrow.Table`, or some of its columns; at least one row."""
+    return TableFile(path).read(columns)
+
+
+def read_batches(path: str | os.PathLike[str], columns: Sequence[str] | None = None) -> Iterator[Any]:
+    """The rows of a file in record batches, so that memory does not grow with the file; see `TableFile`."""
+    return TableFile(path).batches(columns)
+
+
+@contextmanager
+def _readable(file: TableFile) -> Iterator[None]:
+    """Turns what Arrow finds wrong with a file into one line that names the file."""
+    try:
+        yield
+    except (TableError, FileNotFoundError, PermissionError, IsADirectoryError):
+        raise
+    except (arrow.ArrowException, OSError, EOFError, UnicodeDecodeError) as error:
+        problem = _text_problem(error, file) if file.format.kind == "text" else None
+        if problem is None:
+            reason = " ".join(str(error).split()).rstrip(".")
+            problem = f" cannot be read: it is damaged, incomplete or of another format ({reason})."
+        raise TableError(f"{file.path}{problem}") from error
+
+
+def _text_problem(error: Exception, file: TableFile) -> str | None:
+    """The usual mistakes in text files."""
+    if "UTF8" in str(error) or isinstance(error, UnicodeDecodeError):
+        return " is not encoded in UTF-8; convert it first."
+    if "straddling" in str(error):
+        return f" has a row of more than {BATCH_BYTES:,} bytes, the most that can be read; use Parquet."
+    ragged = _RAGGED.search(str(error))
+    if ragged is None:
+        return None
+    row, expected, found = ragged.groups()
+    return (
+        f": {'a row' if row is None else f'line {row}'} has {found} cells, the header {expected}; cells are separated "
+        f"by {file.format.delimiter!r}, and a cell that holds this must stand in quotation marks."
+    )
+
+
+def _opened(path: str, form: Format) -> Any:
+    """The bytes of a text file, unpacked."""
+    return arrow.input_stream(path, compression="gzip" if form.gzipped else None)
+
+
+def _text_reader(file: TableFile, columns: list[str] | None = None) -> Any:
+    """Arrow's reader: of texts if columns are named, else one that knows the header."""
+    return csv.open_csv(
+        _opened(file.path, file.format),
+        read_options=csv.ReadOptions(use_threads=False, block_size=BATCH_BYTES),
+        parse_options=csv.ParseOptions(delimiter=file.format.delimiter, newlines_in_values=True),
+        convert_options=csv.ConvertOptions(
+            column_types=dict.fromkeys(columns or (), arrow.string()),
+            include_columns=columns,
+            null_values=MISSING,
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+        ),
+    )
+
+
+def _text_header(file: TableFile) -> tuple[Any, int | None]:
+    with Path(file.path).open("rb") as start:
+        if start.read(2) in (b"\xff\xfe", b"\xfe\xff"):
+            raise TableError(f"{file.path} is encoded in UTF-16; convert it to UTF-8 first.")
+    names = _text_reader(file).schema.names
+    if len(names) == 1 and any(sign in names[0] for sign in ",;\t"):
+        raise TableError(
+            f"{file.path} has a single column, {names[0]!r}; its cells must be separated by {file.format.delimiter!r}."
+        )
+    return arrow.schema([(name, arrow.string()) for name in names]), None
+
+
+def _text_batches(file: TableFile, columns: list[str]) -> Iterator[Any]:
+    if not file._quotes_checked:
+        _require_closed_quotes(file.path, file.format)
+        file._quotes_checked = True
+    yield from _text_reader(file, columns)
+
+
+def _parquet_header(file: TableFile) -> tuple[Any, int | None]:
+    opened = parquet.ParquetFile(file.path)
+    return opened.schema_arrow, opened.metadata.num_rows
+
+
+def _parquet_batches(file: TableFile, columns: list[str]) -> Iterator[Any]:
+    opened = parquet.ParquetFile(file.path, pre_buffer=False)
+    for batch in opened.iter_batches(batch_size=BATCH_ROWS, columns=columns, use_threads=True):
+        yield batch.select(columns)
+
+
+def _ipc_reader(file: TableFile) -> Any:
+    """Of a file with an index of its batches, or of a stream without."""
+    try:
+        return ipc.open_file(arrow.memory_map(file.path))
+    except arrow.ArrowInvalid:
+        return ipc.open_stream(arrow.memory_map(file.path))
+
+
+def _ipc_header(file: TableFile) -> tuple[Any, int | None]:
+    return _ipc_reader(file).schema, None
+
+
+def _ipc_batches(file: TableFile, columns: list[str]) -> Iterator[Any]:
+    reader = _ipc_reader(file)
+    indexed = hasattr(reader, "num_record_batches")
+    batches = (reader.get_batch(k) for k in range(reader.num_record_batches)) if indexed else reader
+    for batch in batches:
+        for start in range(0, batch.num_rows, BATCH_ROWS):
+            yield batch.slice(start, BATCH_ROWS).select(columns)
+
+
+_HEADERS = {"text": _text_header, "parquet": _parquet_header, "ipc": _ipc_header}
+_BATCHES: dict[str, Callable[[TableFile, list[str]], Iterator[Any]]] = {
+    "text": _text_batches,
+    "parquet": _parquet_batches,
+    "ipc": _ipc_batches,
+}
+
+
+def _require_closed_quotes(path: str, form: Format) -> None:
+    """Refuse a text file with a quotation mark that opens a cell and does not close it: rows after it would be lost.
 
     Almost every file passes a fast test: each mark that opens stands after a separator, each that closes stands before
     one. Only if some do not, as in ``5" pipe``, the file is read again mark by mark, as the parser of CSV would.
     """
-    if _plainly_closed(path, form):
-        return
-    line = _unclosed(path, form)
+    line = None if _plainly_closed(path, form) else _unclosed(path, form)
     if line is not None:
         raise TableError(
             f'{path}: the quotation mark (") that opens a cell in line {line} is never closed, or closed in the middle '
@@ -86,217 +284,8 @@ def _lines(path: str, form: Format) -> Iterator[bytes]:
 
 def _pieces(path: str, form: Format) -> Iterator[bytes]:
     """The bytes of the file, unpacked, without a byte order mark."""
-    with arrow.input_stream(path, compression="gzip" if form.gzipped else None) as stream:
+    with _opened(path, form) as stream:
         piece: Any = stream.read(_PIECE).removeprefix(_BYTE_ORDER_MARK)
         while piece:
             yield piece
             piece = stream.read(_PIECE)
-
-
-# What Arrow says of a row with another number of cells than the header.
-_RAGGED = re.compile(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+)")
-BATCH_BYTES = 2**21
-BATCH_ROWS = 2**16
-
-
-class TableFile:
-    """A table in a file, whose columns are known and whose rows are read when they are asked for.
-
-    A CSV or TSV file has a header and is encoded in UTF-8. Its batches hold texts: what they mean is for the whole file
-    to say (`read` finds out) or for the model that reads them (`TableEncoder`). A cell is missing if it is empty or one
-    of NA, N/A, NaN, null and the like, without quotation marks.
-
-    Parameters
-    ----------
-    path : path
-        The ending tells the format: .csv, .tsv, .csv.gz, .tsv.gz, .parquet, .pq, .arrow, .feather, .ipc.
-    """
-
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = str(path)
-        self.format = format_of(self.path)
-        self._quotes_checked = False
-        if not Path(path).exists():
-            raise FileNotFoundError(f"{self.path}: there is no such file.")
-        if Path(path).is_dir():
-            raise IsADirectoryError(f"{self.path} is a folder; give the name of a file in it.")
-        if not Path(path).stat().st_size:
-            raise TableError(f"{self.path} is empty.")
-        with readable(self.path):
-            self.schema, self.n_rows = _HEADERS[self.format.kind](self)
-        repeated = [name for name, count in Counter(self.schema.names).items() if count > 1]
-        if repeated:
-            raise TableError(f"{self.path} has several columns named {repeated[0]!r}; give every column its own name.")
-
-    @property
-    def names(self) -> list[str]:
-        return list(self.schema.names)
-
-    def batches(self, columns: Sequence[str] | None = None) -> Iterator[Any]:
-        """The rows, in record batches of a few MB."""
-        columns = self.names if columns is None else list(columns)
-        require_columns(columns, self.names, self.path)
-        with readable(self.path):
-            yield from _BATCHES[self.format.kind](self, columns)
-
-    def typed_schema(self, texts: Collection[str] = ()) -> Any:
-        """The types of the columns; a text file is read once for them. Columns named in `texts` stay texts there."""
-        if self.format.kind != "text":
-            return self.schema
-        found = {name: arrow.null() for name in self.names if name not in texts}
-        for batch in self.batches(list(found)):
-            for name, so_far in found.items():
-                if so_far != arrow.string():
-                    found[name] = joined_type(so_far, typed_column(batch.column(name)).type)
-        return arrow.schema([(name, found.get(name, arrow.string())) for name in self.names])
-
-    def read(self, columns: Sequence[str] | None = None, texts: Sequence[str] = ()) -> Any:
-        """All rows as a table; the columns of a text file have the type that all their values agree with.
-
-        Columns named in `texts` are left as texts there, so that 007 does not become 7.
-        """
-        columns = self.names if columns is None else list(columns)
-        batches = list(self.batches(columns))
-        schema = arrow.schema([self.schema.field(name) for name in columns])
-        table = arrow.Table.from_batches(batches, batches[0].schema if batches else schema)
-        if not table.num_rows:
-            raise TableError(f"{self.path} has no rows.")
-        return typed(table, texts) if self.format.kind == "text" else table
-
-
-def read_table(path: str | os.PathLike[str], columns: Sequence[str] | None = None) -> Any:
-    """A file as a `pyarrow.Table`, or some of its columns; at least one row."""
-    return TableFile(path).read(columns)
-
-
-def read_batches(path: str | os.PathLike[str], columns: Sequence[str] | None = None) -> Iterator[Any]:
-    """The rows of a file in record batches, so that memory does not grow with the file; see `TableFile`."""
-    return TableFile(path).batches(columns)
-
-
-def as_table(data: Any) -> Any:
-    """A `pyarrow.Table` of what is one, or a record batch, a mapping from names to values, or a data frame."""
-    if isinstance(data, arrow.Table):
-        return data
-    if isinstance(data, arrow.RecordBatch):
-        return arrow.Table.from_batches([data])
-    if type(data).__module__.partition(".")[0] == "pandas":
-        return arrow.Table.from_pandas(data, preserve_index=False)
-    try:
-        return arrow.table(data)
-    except (TypeError, ValueError) as error:
-        raise TableError(f"a table is needed: a data frame or pyarrow.Table, got {type(data).__name__}.") from error
-
-
-def _text_reader(file: TableFile, columns: list[str] | None = None) -> Any:
-    """Arrow's reader: of texts if columns are named, else one that knows the header."""
-    convert = csv.ConvertOptions(
-        column_types=dict.fromkeys(columns or (), arrow.string()),
-        include_columns=columns,
-        null_values=MISSING,
-        strings_can_be_null=True,
-        quoted_strings_can_be_null=False,
-    )
-    try:
-        stream = arrow.input_stream(file.path, compression="gzip" if file.format.gzipped else None)
-        return csv.open_csv(
-            stream,
-            read_options=csv.ReadOptions(use_threads=False, block_size=BATCH_BYTES),
-            parse_options=csv.ParseOptions(delimiter=file.format.delimiter, newlines_in_values=True),
-            convert_options=convert,
-        )
-    except (arrow.ArrowInvalid, UnicodeDecodeError) as error:
-        _explain(error, file)
-        raise
-
-
-def _explain(error: Exception, file: TableFile) -> None:
-    """The usual mistakes in text files, in plain words."""
-    if "UTF8" in str(error) or isinstance(error, UnicodeDecodeError):
-        raise TableError(f"{file.path} is not encoded in UTF-8; convert it first.") from error
-    if "straddling" in str(error):
-        raise TableError(
-            f"{file.path} has a row of more than {BATCH_BYTES:,} bytes, which is more than is read at once; shorten "
-            "its cells, or use Parquet."
-        ) from error
-    ragged = _RAGGED.search(str(error))
-    if ragged:
-        row, expected, found = ragged.groups()
-        raise TableError(
-            f"{file.path}: {'a row' if row is None else f'line {row}'} has {found} cells, the header {expected}; the "
-            f"cells are separated by {file.format.delimiter!r}, and a cell that holds this must stand in quotation "
-            "marks."
-        )
-
-
-def _text_header(file: TableFile) -> tuple[Any, int | None]:
-    with Path(file.path).open("rb") as start:
-        if start.read(2) in (b"\xff\xfe", b"\xfe\xff"):
-            raise TableError(f"{file.path} is encoded in UTF-16; convert it to UTF-8 first.")
-    reader = _text_reader(file)
-    try:
-        names = reader.schema.names
-    except UnicodeDecodeError as error:
-        _explain(error, file)
-        raise
-    if len(names) == 1 and any(sign in names[0] for sign in ",;\t"):
-        raise TableError(
-            f"{file.path} has a single column, {names[0]!r}; its cells must be separated by {file.format.delimiter!r}."
-        )
-    return arrow.schema([(name, arrow.string()) for name in names]), None
-
-
-def _text_batches(file: TableFile, columns: list[str]) -> Iterator[Any]:
-    if not file._quotes_checked:
-        require_closed_quotes(file.path, file.format)
-        file._quotes_checked = True
-    reader = _text_reader(file, columns)
-    try:
-        yield from reader
-    except (arrow.ArrowInvalid, UnicodeDecodeError) as error:
-        _explain(error, file)
-        raise
-
-
-def _parquet_header(file: TableFile) -> tuple[Any, int | None]:
-    opened = parquet.ParquetFile(file.path)
-    return opened.schema_arrow, opened.metadata.num_rows
-
-
-def _parquet_batches(file: TableFile, columns: list[str]) -> Iterator[Any]:
-    opened = parquet.ParquetFile(file.path, pre_buffer=False)
-    for batch in opened.iter_batches(batch_size=BATCH_ROWS, columns=columns, use_threads=True):
-        yield batch.select(columns)
-
-
-def _arrow_reader(file: TableFile) -> Any:
-    """Of a file with an index of its batches, or of a stream without."""
-    try:
-        return ipc.open_file(arrow.memory_map(file.path))
-    except arrow.ArrowInvalid:
-        return ipc.open_stream(arrow.memory_map(file.path))
-
-
-def _arrow_header(file: TableFile) -> tuple[Any, int | None]:
-    return _arrow_reader(file).schema, None
-
-
-def _arrow_batches(file: TableFile, columns: list[str]) -> Iterator[Any]:
-    reader = _arrow_reader(file)
-    indexed = hasattr(reader, "num_record_batches")
-    batches = (reader.get_batch(k) for k in range(reader.num_record_batches)) if indexed else reader
-    for batch in batches:
-        for start in range(0, batch.num_rows, BATCH_ROWS):
-            yield batch.slice(start, BATCH_ROWS).select(columns)
-
-
-_HEADERS: dict[str, Callable[[TableFile], tuple[Any, int | None]]] = {
-    "text": _text_header,
-    "parquet": _parquet_header,
-    "arrow": _arrow_header,
-}
-_BATCHES: dict[str, Callable[[TableFile, list[str]], Iterator[Any]]] = {
-    "text": _text_batches,
-    "parquet": _parquet_batches,
-    "arrow": _arrow_batches,
-}

@@ -1,4 +1,4 @@
-"""Tables into files, batch by batch; a file is either complete or not there."""
+"""Tables into files, batch by batch; an incomplete file is never left."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from properly.files import atomic_path
-from properly.tables.arrow import arrow, compute, ipc, parquet, types
-from properly.tables.errors import Format, TableError, format_of
-from properly.tables.values import MISSING, is_text, plain_type
+from properly.files import Format, atomic_path
+from properly.tables.arrow import arrow, compute, ipc, is_text, parquet, plain_type, types
+from properly.tables.columns import MISSING
+from properly.tables.errors import TableError, format_of
 
 Write = Callable[[Any], None]
 
@@ -19,7 +19,7 @@ Write = Callable[[Any], None]
 def write_batches(path: str | os.PathLike[str], schema: Any, batches: Iterable[Any]) -> int:
     """Write record batches of a schema to CSV, TSV, Parquet or Arrow, as the ending says; return the number of rows.
 
-    The file appears when it is complete. If anything goes wrong, what was there before stays.
+    The file appears when it is complete. After an error, an existing file is still as it was.
     """
     form = format_of(str(path))
     n_rows = 0
@@ -37,7 +37,7 @@ def _parquet_writer(path: Path, schema: Any, form: Format) -> Iterator[Write]:
 
 
 @contextmanager
-def _arrow_writer(path: Path, schema: Any, form: Format) -> Iterator[Write]:
+def _ipc_writer(path: Path, schema: Any, form: Format) -> Iterator[Write]:
     schema = _plain(schema)  # which may change from batch to batch in other formats
     with ipc.new_file(str(path), schema) as writer:
         yield lambda batch: writer.write_batch(batch.cast(schema))
@@ -97,4 +97,4 @@ def _plain(schema: Any) -> Any:
     return arrow.schema([(field.name, plain_type(field.type)) for field in schema])
 
 
-_WRITERS = {"text": _text_writer, "parquet": _parquet_writer, "arrow": _arrow_writer}
+_WRITERS = {"text": _text_writer, "parquet": _parquet_writer, "ipc": _ipc_writer}

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from properly.numeric.probabilities import Array
-from properly.tables.arrow import arrow, compute, types
-from properly.tables.errors import Place, TableError
+from properly.tables.arrow import arrow, compute, is_numeric, is_text, plain, plain_type, types
+from properly.tables.errors import Place
 
 # Cells of a text file that mean "missing" if they stand without quotation marks.
 MISSING = ["", "#N/A", "#NA", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"]
 
 _NUMBER = r"(?i)^\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*$|^\s*[+-]?(inf|infinity|nan)\s*$"
 _WHOLE = r"^(-?(?:0|[1-9]\d*))\.0+$"  # a whole number written as a fraction
+_DATE = r"^\d{4}-\d{2}-\d{2}([ T].*)?$"
 _TRUTH_VALUES = ("false", "true")
-_FEW_ROWS = 0.1  # a mean weight below this is rather a share than a number of rows
 _MICROSECONDS_A_DAY = 86_400e6
 
 
@@ -26,32 +25,15 @@ def numbers(column: Any, place: Place) -> Array:
     """A column of Arrow as float64, nan where a value is missing; texts are read as numbers."""
     column = plain(column)
     if is_text(column.type):
-        column = _parsed(column, place)
+        cells = _cells(column)
+        column = _cast(cells, arrow.float64())
+        if column is None:
+            raise _first_error(compute.invert(is_number_text(cells)), cells, place, "a number")
     elif types.is_null(column.type):
         return np.full(len(column), np.nan)
     elif not is_numeric(column.type):
         raise place.error(0, f"numbers are needed, the column holds {column.type}.")
     return np.asarray(column.cast(arrow.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
-
-
-def weights(column: Any, place: Place) -> Array:
-    """How many rows each row stands for: finite, not negative, not all 0."""
-    values = numbers(column, place)
-    bad = ~(np.isfinite(values) & (values >= 0.0))
-    if bad.any():
-        row = int(bad.argmax())
-        raise place.error(row, f"a weight must be a number of at least 0, got {values[row]:g}.")
-    if not values.any():
-        raise TableError(f"{place.source}, column {place.column!r}: every weight is 0.")
-    total, n_rows = float(values.sum()), np.count_nonzero(values)
-    if total < _FEW_ROWS * n_rows:
-        warnings.warn(
-            f"{place.source}, column {place.column!r}: the weights of {n_rows:,} rows add up to {total:g} only; they "
-            "are numbers of rows, so everything is judged as if there were so few. Rescale them if they are not.",
-            UserWarning,
-            stacklevel=2,
-        )
-    return values
 
 
 def booleans(column: Any, place: Place) -> Array:
@@ -61,12 +43,11 @@ def booleans(column: Any, place: Place) -> Array:
         cells = compute.utf8_lower(_cells(column))
         named = compute.index_in(cells, value_set=arrow.array(_TRUTH_VALUES))
         neither = compute.and_(compute.is_null(named), compute.invert(is_number_text(cells)))
-        _refuse(neither, column, place, "true or false")
+        if compute.any(neither).as_py():
+            raise _first_error(neither, column, place, "true or false")
         column = compute.if_else(compute.is_null(named), cells, named.cast(arrow.string()))
     values = numbers(column, place)
-    bad = ~(np.isnan(values) | (values == 0.0) | (values == 1.0))
-    if bad.any():
-        raise place.error(int(bad.argmax()), f"true or false is needed, got {values[bad][0]:g}.")
+    place.refuse(~(np.isnan(values) | np.isin(values, (0.0, 1.0))), "true or false is needed, got {:g}.", values)
     return values
 
 
@@ -76,7 +57,13 @@ def dates(column: Any, place: Place) -> Array:
     if types.is_null(column.type):
         return np.full(len(column), np.nan)
     if is_text(column.type):
-        column = _parsed_dates(column, place)
+        cells = _cells(column)
+        column = _cast(cells, *_times())
+        if column is None:
+            other = compute.invert(compute.match_substring_regex(cells, _DATE))
+            if compute.any(other).as_py():
+                raise _first_error(other, cells, place, "a date such as 2024-05-31")
+            raise place.error(0, "the dates have no common form; write them as 2024-05-31 or 2024-05-31T12:00:00.")
     elif not (types.is_date(column.type) or types.is_timestamp(column.type)):
         raise place.error(0, f"dates are needed, the column holds {column.type}.")
     microseconds = column.cast(arrow.timestamp("us"), safe=False).cast(arrow.int64()).cast(arrow.float64(), safe=False)
@@ -114,12 +101,23 @@ def kind_of(column_type: Any) -> str | None:
     return "category" if is_text(column_type) else None
 
 
-def typed(table: Any, keep: Collection[str] = ()) -> Any:
-    """The columns of a text file in the type that all their values agree with; those to keep stay texts."""
-    for j, name in enumerate(table.column_names):
-        if name not in keep:
-            table = table.set_column(j, name, typed_column(table.column(j)))
-    return table
+def is_number_text(column: Any) -> Any:
+    """Which of the texts are numbers."""
+    return compute.match_substring_regex(column, _NUMBER)
+
+
+def typed_column(column: Any) -> Any:
+    """Texts in the type that all of them agree with."""
+    if column.null_count == len(column):
+        return arrow.nulls(len(column))
+    cells = _cells(column)
+    if cells.null_count == len(cells):  # such as "NA" in quotation marks, and nothing else
+        return column
+    found = _cast(cells, arrow.int64(), arrow.float64(), *_times())
+    if found is not None:
+        return found
+    truths = compute.is_in(compute.utf8_lower(cells), value_set=arrow.array([*_TRUTH_VALUES, None]))
+    return cells.cast(arrow.bool_()) if compute.all(truths).as_py() else column
 
 
 def joined_type(first: Any, second: Any) -> Any:
@@ -132,67 +130,11 @@ def joined_type(first: Any, second: Any) -> Any:
     return arrow.float64() if both == {arrow.int64(), arrow.float64()} else arrow.string()
 
 
-def is_number_text(column: Any) -> Any:
-    """Which of the texts are numbers."""
-    return compute.match_substring_regex(column, _NUMBER)
-
-
-def plain(column: Any) -> Any:
-    """In one piece, and in a type that all functions of Arrow take."""
-    if isinstance(column, arrow.ChunkedArray):
-        column = column.combine_chunks()
-    return column.cast(plain_type(column.type))
-
-
-def plain_type(column_type: Any) -> Any:
-    """The type without a dictionary and without views."""
-    if types.is_dictionary(column_type):
-        column_type = column_type.value_type
-    return arrow.string() if types.is_string_view(column_type) else column_type
-
-
-def is_text(column_type: Any) -> bool:
-    return bool(types.is_string(column_type) or types.is_large_string(column_type) or types.is_string_view(column_type))
-
-
-def is_numeric(column_type: Any) -> bool:
-    return bool(
-        types.is_integer(column_type)
-        or types.is_floating(column_type)
-        or types.is_decimal(column_type)
-        or types.is_boolean(column_type)
-    )
-
-
-def typed_column(column: Any) -> Any:
-    """Texts in the type that all of them agree with."""
-    if column.null_count == len(column):
-        return arrow.nulls(len(column))
-    cells = _cells(column)
-    if cells.null_count == len(cells):  # such as "NA" in quotation marks, and nothing else
-        return column
-    for target in (arrow.int64(), arrow.float64()):
-        try:
-            return _cast_numbers(cells, target)
-        except arrow.ArrowInvalid:
-            continue
-    if compute.all(compute.is_in(compute.utf8_lower(cells), value_set=arrow.array([*_TRUTH_VALUES, None]))).as_py():
-        return cells.cast(arrow.bool_())
-    for target in _times():
-        try:
-            return cells.cast(target)
-        except arrow.ArrowInvalid:
-            continue
-    return column
-
-
 def converted(column: Any, target: Any) -> Any:
     """A column in the type that was found for it: texts by the rules of `typed_column`, others by a plain cast."""
     if not is_text(column.type) or is_text(target):
         return column.cast(target)
-    if types.is_null(target):
-        return arrow.nulls(len(column))
-    return _cells(column).cast(target)
+    return arrow.nulls(len(column)) if types.is_null(target) else _cells(column).cast(target)
 
 
 def _times() -> tuple[Any, Any]:
@@ -207,37 +149,20 @@ def _cells(column: Any) -> Any:
     return compute.if_else(missing, arrow.scalar(None, arrow.string()), trimmed)
 
 
-def _cast_numbers(cells: Any, target: Any) -> Any:
-    """Texts as numbers; 0x1F, which Arrow takes for 31, is none."""
-    result = cells.cast(target)
-    if compute.any(compute.match_substring(cells, "x", ignore_case=True)).as_py():
-        raise arrow.ArrowInvalid("hexadecimal")
-    return result
-
-
-def _parsed(column: Any, place: Place) -> Any:
-    cells = _cells(column)
-    try:
-        return _cast_numbers(cells, arrow.float64())
-    except arrow.ArrowInvalid:
-        _refuse(compute.invert(is_number_text(cells)), column, place, "a number")
-        raise
-
-
-def _parsed_dates(column: Any, place: Place) -> Any:
-    cells = _cells(column)
-    for target in _times():
+def _cast(cells: Any, *targets: Any) -> Any | None:
+    """The texts in the first of these types that can hold all of them, None if there is none."""
+    for target in targets:
         try:
-            return cells.cast(target)
+            found = cells.cast(target)
         except arrow.ArrowInvalid:
             continue
-    looks_like_date = compute.match_substring_regex(cells, r"^\d{4}-\d{2}-\d{2}([ T].*)?$")
-    _refuse(compute.invert(looks_like_date), column, place, "a date such as 2024-05-31")
-    raise place.error(0, "the dates have no common form; write them as 2024-05-31 or 2024-05-31T12:00:00.")
+        # Arrow reads 0x1F as the number 31; to users it is a text.
+        if not compute.any(compute.match_substring(cells, "x", ignore_case=True)).as_py():
+            return found
+    return None
 
 
-def _refuse(bad: Any, column: Any, place: Place, needed: str) -> None:
+def _first_error(bad: Any, values: Any, place: Place, needed: str) -> Exception:
     """An error at the first value that is bad."""
     found = compute.index(bad, True).as_py()
-    if found >= 0:
-        raise place.error(found, f"{needed} is needed, got {column[found].as_py()!r}.")
+    return place.error(found, f"{needed} is needed, got {values[found].as_py()!r}.")

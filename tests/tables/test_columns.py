@@ -6,8 +6,9 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from properly.tables import TableEncoder, TableError, numbers
+from properly.tables.columns import booleans, converted, texts, typed_column
 from properly.tables.errors import Place
-from properly.tables.values import booleans, converted, texts, typed_column, weights
+from properly.tables.targets import weights
 
 PLACE = Place("table", "a")
 
@@ -53,7 +54,7 @@ def test_categories_that_are_whole_numbers():
 
 
 def test_weights_that_are_shares_are_told():
-    with pytest.warns(UserWarning, match="weights of 100 rows add up to 1 only; they are numbers of rows"):
+    with pytest.warns(UserWarning, match="weights of 100 rows add up to 1 only. A weight is a number of rows"):
         weights(pa.array(np.full(100, 0.01)), PLACE)
     assert weights(pa.array([0.3, 0.2, 0.0, 5.0]), PLACE).sum() == 5.5
 

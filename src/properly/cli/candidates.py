@@ -1,0 +1,135 @@
+"""The models that ``properly fit`` compares, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from math import log
+from typing import Any, NamedTuple
+
+import properly
+from properly.cli.arguments import share
+
+
+class Setting(NamedTuple):
+    """What a model is built for."""
+
+    class_rows: list[int]  # of every class
+    categorical: list[int]  # the columns that hold codes of categories
+    size: float  # the number of rows, or their total weight
+    seed: int
+    number: float = 0.0  # what stands after the colon
+
+
+class Candidate(NamedTuple):
+    """A model, how it is built, and what it needs."""
+
+    about: str
+    build: Callable[[Setting], Any]
+    two_classes: bool = False
+    class_rows: int = 0  # that every class must have, because there is a cross-validation inside
+    number: str = ""  # what the number after the colon is, if there must be one
+    package: str = ""  # that must be installed
+
+    def usage(self, name: str) -> str:
+        return f"{name}:P" if self.number else name
+
+
+def _linear(classifier: Callable[[Setting], Any]) -> Callable[[Setting], Any]:
+    """Builds a linear model with features to match."""
+
+    def build(setting: Setting) -> Any:
+        features = properly.tables.LinearFeatures(setting.categorical)
+        return properly.tables.WithFeatures(features, classifier(setting))
+
+    return build
+
+
+def _boosting(setting: Setting) -> Any:
+    return properly.boosting.ProperBoostingClassifier(
+        categorical_features=setting.categorical or None, random_state=setting.seed
+    )
+
+
+def _tree(setting: Setting) -> Any:
+    # A leaf has K parameters, where it begins and K - 1 probabilities, at ½ ln n each (Schwarz's criterion).
+    size = max(setting.size, 2.0)
+    price = 0.5 * len(setting.class_rows) * log(size) / size
+    return properly.tree.ProperTreeClassifier(ccp_alpha=price, categorical_features=setting.categorical or None)
+
+
+CANDIDATES: dict[str, Candidate] = {
+    "logistic": Candidate("logistic regression", _linear(lambda _: properly.linear.ProperLinearClassifier())),
+    "gev": Candidate(
+        "GEV-canonical regression, averaged over its shapes",
+        _linear(lambda _: properly.linear.GEVCanonicalRegressionCV()),
+        two_classes=True,
+        class_rows=10,
+    ),
+    "firth": Candidate(
+        "logistic regression without first-order bias",
+        _linear(lambda _: properly.linear.RareEventLogisticRegression("firth")),
+        two_classes=True,
+    ),
+    "probit": Candidate("probit regression", _linear(lambda _: properly.linear.ProperLinearClassifier(link="probit"))),
+    "cloglog": Candidate(
+        "complementary log-log regression", _linear(lambda _: properly.linear.ProperLinearClassifier(link="cloglog"))
+    ),
+    "tailored": Candidate(
+        "a linear model for decisions at the threshold P",
+        _linear(lambda setting: properly.linear.TailoredLinearClassifierCV(setting.number)),
+        two_classes=True,
+        class_rows=10,
+        number="the threshold",
+    ),
+    "boosting": Candidate("gradient-boosted trees", _boosting, package="lightgbm"),
+    "tree": Candidate("one decision tree, pruned", _tree),
+}
+AUTO = ("logistic", "gev", "boosting", "tree")
+
+
+def checked_methods(methods: str | Sequence[str]) -> list[str]:
+    """Names of candidates, in a list or separated by commas; each perhaps with a number after a colon.
+
+    >>> checked_methods("logistic,tailored:0.1")
+    ['logistic', 'tailored:0.1']
+    """
+    wanted = [name.strip() for name in (methods.split(",") if isinstance(methods, str) else methods)]
+    for each in wanted:
+        name, _, number = each.partition(":")
+        if each == "auto":
+            continue
+        if name not in CANDIDATES:
+            raise ValueError(f"there is no method {name!r}; the methods are auto, {', '.join(CANDIDATES)}")
+        if CANDIDATES[name].number:
+            try:
+                share(number)
+            except ValueError as error:
+                needed = f"{CANDIDATES[name].number} after a colon, such as {name}:0.1"
+                raise ValueError(f"the method {name} needs {needed}, which {error}") from error
+        elif number:
+            raise ValueError(f"the method {name} takes no number, got {each!r}")
+    return wanted
+
+
+def build_candidates(methods: Sequence[str], setting: Setting) -> tuple[dict[str, Any], list[str]]:
+    """The unfitted models by name, and notes on those that "auto" leaves out."""
+    found: dict[str, Any] = {}
+    notes = []
+    for each in dict.fromkeys(name for entry in methods for name in (AUTO if entry == "auto" else (entry,))):
+        name, _, number = each.partition(":")
+        candidate = CANDIDATES[name]
+        if candidate.two_classes and len(setting.class_rows) > 2:
+            reason = f"{name} is for two classes, the target has {len(setting.class_rows)}"
+        elif min(setting.class_rows) < candidate.class_rows:
+            rarest = min(setting.class_rows)
+            reason = f"{name} needs {candidate.class_rows} rows of every class, the rarest has {rarest}"
+        elif candidate.package and find_spec(candidate.package) is None:
+            reason = f'{name} needs {candidate.package}, which is not installed: pip install "properly[cli]"'
+        else:
+            found[each] = candidate.build(setting._replace(number=float(number or 0.0)))
+            continue
+        if each in methods:
+            raise ValueError(f"{reason}.")
+        notes.append(reason)
+    return found, notes

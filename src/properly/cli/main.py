@@ -1,0 +1,203 @@
+"""``properly COMMAND …``: arguments, exit codes, signals, and errors in one line."""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import json
+import os
+import re
+import signal
+import sys
+import threading
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from math import isfinite
+from typing import Any
+
+from properly import __version__
+from properly.cli.arguments import Misuse
+from properly.files import FORMATS
+
+# Commands and what they are for, in the order in which a newcomer needs them; each is a module of this package.
+COMMANDS = {
+    "audit": "check whether the probabilities in a file are right: a summary and a report",
+    "fit": "compare models on a table, fit the best, save it",
+    "predict": "add a model's probabilities to a table",
+    "calibrate": "learn a map from scores to probabilities",
+    "maxent": "fit a presence-only model",
+    "demo": "see the commands at work on a rare class",
+}
+OK, FAILED, MISUSED, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
+DEBUG_VARIABLE = "PROPERLY_DEBUG"
+_ROW = re.compile(r"\brow \d+")
+_NOTHING_LEFT = "no incomplete file was left"
+
+
+class _Terminated(BaseException):
+    """SIGTERM as an exception, which unwinds as Ctrl-C does, so that temporary files are removed."""
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The parser of all commands."""
+    parser = argparse.ArgumentParser(
+        prog="properly",
+        description="Class probabilities that can be relied on: check, fit, calibrate, predict.",
+        epilog=f"Tables are CSV, TSV, Parquet or Arrow files, with the ending {', '.join(FORMATS)}. Exit codes: 0 "
+        "done; 1 the input cannot be used or the output cannot be written; 2 wrong arguments; 130 interrupted by "
+        "Ctrl-C; 143 terminated (SIGTERM).",
+    )
+    parser.add_argument("--version", action="version", version=f"properly {__version__}")
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, about in COMMANDS.items():
+        command = _module(name)
+        description, _, example = (command.__doc__ or "").strip().rpartition("\n\n")
+        layout = argparse.RawDescriptionHelpFormatter
+        added = subparsers.add_parser(name, help=about, description=description, epilog=example, formatter_class=layout)
+        added.add_argument("--json", action="store_true", help="print the summary as JSON, for other programs")
+        command.add_arguments(added)
+    return parser
+
+
+def parse(words: Sequence[str] | None) -> tuple[Any, argparse.Namespace, bool]:
+    """The module of a command, the arguments of its function, and whether the summary is wanted as JSON."""
+    arguments = make_parser().parse_args(words)
+    options = vars(arguments)
+    return _module(options.pop("command")), arguments, options.pop("json")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; return its exit code.
+
+    0 means done. 1 means that the input cannot be used or the output cannot be written: one line on the standard error
+    stream says why, and no incomplete file is left. 2 means that the arguments are wrong, 130 that Ctrl-C ended it, 143
+    that SIGTERM did.
+    """
+    _prepare_streams()
+    try:
+        with _termination():
+            return _main(argv)
+    except KeyboardInterrupt:
+        _say(f"interrupted; {_NOTHING_LEFT}.")
+        return INTERRUPTED
+    except _Terminated:
+        _say(f"terminated; {_NOTHING_LEFT}.")
+        return TERMINATED
+
+
+def _main(argv: Sequence[str] | None) -> int:
+    """The exit code, unless a signal ends it."""
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = _one_line_warnings()
+            _run(*parse(argv))
+        sys.stdout.flush()  # a full disk is reported here, not when Python ends
+    except SystemExit as stop:  # argparse has reported what is wrong, or has shown help or version
+        return stop.code if isinstance(stop.code, int) else OK
+    except BrokenPipeError:  # the program that reads our output, such as head, has ended
+        _drop_standard_output()
+        return FAILED
+    except Exception as error:
+        if os.environ.get(DEBUG_VARIABLE):
+            raise
+        _say(_one_line(error))
+        if isinstance(error, OSError) and error.filename is None:
+            _drop_standard_output()
+        return MISUSED if isinstance(error, Misuse) else FAILED
+    return OK
+
+
+def _run(command: Any, arguments: argparse.Namespace, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(_finite(command.run(arguments)), indent=2, allow_nan=False))
+        return
+    from properly.cli.console import terminal
+
+    console = terminal()  # before the work, so that a missing package is reported first
+    command.show(command.run(arguments), console)
+
+
+def _module(name: str) -> Any:
+    return import_module(f"properly.cli.{name}")
+
+
+def _prepare_streams() -> None:
+    """Characters that a stream cannot show become question marks; a closed stream becomes the null device."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        elif name == "stdout" and hasattr(stream, "reconfigure"):  # stderr writes escape codes for them by itself
+            stream.reconfigure(errors="replace")
+
+
+@contextmanager
+def _termination() -> Iterator[None]:
+    """Let SIGTERM raise an exception; Python allows this in the main thread only."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(*_: Any) -> None:
+        raise _Terminated
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _finite(value: Any) -> Any:
+    """The summary with null for what is infinite or not a number, which JSON cannot express."""
+    if isinstance(value, dict):
+        return {name: _finite(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not isfinite(value) else value
+
+
+def _one_line_warnings() -> Any:
+    """A replacement of `warnings.showwarning`: one line, not repeated for every batch, and none for programmers."""
+    shown: set[str] = set()
+
+    def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+        text = " ".join(str(message).split())
+        about = _ROW.sub("", text)
+        if about in shown or issubclass(category, DeprecationWarning | FutureWarning | PendingDeprecationWarning):
+            return
+        shown.add(about)
+        print(f"properly: warning: {text}", file=sys.stderr)
+
+    return show
+
+
+def _say(text: str) -> None:
+    print(f"properly: error: {text}", file=sys.stderr)
+
+
+def _one_line(error: Exception) -> str:
+    """What went wrong, without line breaks; an error that no user can cause is called a bug."""
+    text = " ".join(str(error).split())
+    if isinstance(error, MemoryError):
+        return f"there is not enough memory for this. {text}".rstrip()
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        return f"the disk is full{f': {error.filename}' if error.filename else ''}; {_NOTHING_LEFT}."
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."
+    if isinstance(error, OSError | ValueError | ImportError) and text:
+        return text
+    return (
+        f"this is a bug in properly: {type(error).__name__}: {text} "
+        f"(please report it; {DEBUG_VARIABLE}=1 shows where it arose)"
+    )
+
+
+def _drop_standard_output() -> None:
+    """Discard what could not be written; otherwise Python complains about it when it ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,263 @@
+"""Targets: the class of every row, and what goes with it: weights, groups, predicted probabilities."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from properly.numeric.probabilities import Array
+from properly.tables.arrow import arrow, compute, plain_type, types
+from properly.tables.columns import kind_of, numbers, texts
+from properly.tables.errors import Place, TableError, listed
+from properly.tables.reading import TableFile
+
+MAX_CLASSES = 100
+Label = str | int | float | bool
+_ROW_SUM_TOLERANCE = 1e-3  # probabilities in files are often rounded
+_SMALL_WEIGHT = 0.1  # a mean weight below this is rather a share than a number of rows
+_MISSING = "(missing)"
+
+
+class Labels(NamedTuple):
+    """The classes, and for every row the number of its class. Of two classes, the second is the positive one."""
+
+    classes: list[Label]
+    codes: NDArray[np.intp]
+
+
+def class_labels(column: Any, place: Place, positive: str | None = None) -> Labels:
+    """The classes of a column, sorted, as texts, numbers or truth values; `positive` is the one to come second of two.
+
+    Refused are missing values, a single class, and more than a hundred different values, which are hardly classes.
+    """
+    missing = compute.index(compute.is_null(column, nan_is_null=True), True).as_py()
+    if missing >= 0:
+        raise place.error(missing, "the class is missing; leave out such rows.")
+    kind = kind_of(column.type)
+    if kind in (None, "date"):
+        raise TableError(f"{place} holds {column.type}, but classes are needed: texts, numbers or truth values.")
+    encoded = _encoded(column)  # so that each distinct value is looked at once
+    if kind == "number":
+        values = numbers(encoded.dictionary, place)
+        if (values == np.floor(values)).all() and np.abs(values).max() < 2**53:
+            values = values.astype(np.int64)
+    else:
+        values = np.array(encoded.dictionary.to_pylist(), dtype=bool if kind == "boolean" else object)
+    classes, position = np.unique(values, return_inverse=True)
+    labels: list[Label] = classes.tolist()
+    if len(labels) > MAX_CLASSES:
+        raise TableError(
+            f"{place} has {len(labels):,} different values, but a target may have {MAX_CLASSES} classes at most; is it "
+            "the right column?"
+        )
+    if len(labels) < 2:
+        raise TableError(f"{place} holds one class only, {labels[0]!r}; at least two are needed.")
+    found = Labels(labels, position.astype(np.intp)[encoded.indices.to_numpy()])
+    return found if positive is None else _with_positive(found, positive, place)
+
+
+def _with_positive(labels: Labels, positive: str, place: Place) -> Labels:
+    names = [str(label) for label in labels.classes]
+    found = class_named(positive, names, place)
+    if len(names) > 2:
+        raise TableError(f"a positive class is one of two, but {place} has {len(names)} classes.")
+    return labels if found == 1 else Labels(labels.classes[::-1], 1 - labels.codes)
+
+
+def class_named(text: str, names: list[str], place: Place) -> int:
+    """Which class a text names: that of the same name, else that of the same meaning, as 1.0 and true are 1.
+
+    >>> class_named("true", ["False", "True"], Place("table", "y")), class_named("1.0", ["0", "1"], Place("table", "y"))
+    (1, 1)
+    """
+    if text in names:
+        return names.index(text)
+    meaning = _meaning(text)
+    alike = [k for k, name in enumerate(names) if meaning is not None and _meaning(name) == meaning]
+    if len(alike) != 1:
+        raise TableError(f"{place} has no class {text!r}; it has {listed(names)}.")
+    return alike[0]
+
+
+def _meaning(text: str) -> float | None:
+    """The number that a text stands for; truth values are 0 and 1."""
+    try:
+        return float({"false": "0", "true": "1"}.get(text.strip().lower(), text))
+    except ValueError:
+        return None
+
+
+def weights(column: Any, place: Place) -> Array:
+    """How many rows each row stands for: finite, not negative, not all 0."""
+    values = numbers(column, place)
+    bad = ~(np.isfinite(values) & (values >= 0.0))
+    place.refuse(bad, "a weight must be a number of at least 0, got {:g}.", values)
+    if not values.any():
+        raise TableError(f"{place}: every weight is 0; at least one must be positive.")
+    total, n_rows = float(values.sum()), np.count_nonzero(values)
+    if total < _SMALL_WEIGHT * n_rows:
+        warnings.warn(
+            f"{place}: the weights of {n_rows:,} rows add up to {total:g} only. A weight is a number of rows, so "
+            f"results are as uncertain as those of {total:g} rows; rescale the weights if that is not meant.",
+            UserWarning,
+            stacklevel=2,
+        )
+    return values
+
+
+def read_target(
+    table: Any, source: str, target: str, *, positive: str | None = None, weight: str | None = None
+) -> tuple[Labels, Array | None]:
+    """The classes of a table's rows and their weights, with at least two rows of every class.
+
+    Rows of weight 0 do not count.
+    """
+    place = Place(source, target)
+    labels = class_labels(table.column(target), place, positive)
+    row_weights = None if weight is None else weights(table.column(weight), Place(source, weight))
+    counted = labels.codes if row_weights is None else labels.codes[row_weights > 0.0]
+    counts = np.bincount(counted, minlength=len(labels.classes))
+    if counts.min() < 2:
+        rows = "only one row" if counts.min() else "no row"
+        raise TableError(
+            f"{place}: the class {labels.classes[int(counts.argmin())]!r} has {rows}, but two are needed; add rows of "
+            "it, or leave the class out."
+        )
+    return labels, row_weights
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """Checked columns of a file, of which an audit makes a `Forecast`."""
+
+    codes: NDArray[Any]  # the class of every row, as its position in `classes`
+    p: Array  # (n,) for two classes, else (n, K)
+    classes: tuple[str, ...]
+    group: NDArray[Any] | None  # of every row, as its position in `group_names`
+    group_names: tuple[str, ...]
+    weight: Array | None
+
+
+def read_predictions(
+    path: str | os.PathLike[str],
+    target: str,
+    probability: Sequence[str],
+    *,
+    positive: str | None = None,
+    group: str | None = None,
+    weight: str | None = None,
+) -> Predictions:
+    """Read only the columns that are needed, and check every value in them.
+
+    With one column of probabilities the target has two values, and the probability is that of the larger one, or of
+    `positive` against all others. With several columns there is one for every class, named by the class, perhaps
+    with a prefix that all of them have.
+    """
+    source = str(path)
+    wanted = dict.fromkeys([target, *probability, *(name for name in (group, weight) if name is not None)])
+    table = TableFile(path).read(list(wanted))
+    labels, codes = class_labels(table.column(target), Place(source, target))
+    classes, codes = [str(label) for label in labels], codes.astype(np.int8)
+    if len(probability) == 1:
+        classes, codes = _two_classes(classes, codes, positive, Place(source, target))
+        columns = list(probability)
+    else:
+        if positive is not None:
+            raise TableError(
+                "a positive class is for a single column of probabilities; several columns are named by their classes."
+            )
+        found = columns_of_classes(probability, classes, source)
+        codes = np.array([list(found).index(name) for name in classes], dtype=np.int8)[codes]
+        classes, columns = list(found), list(found.values())
+    p = _probabilities(table, columns, source)
+    groups, group_names = (None, ()) if group is None else _groups(table.column(group), Place(source, group))
+    row_weights = None if weight is None else weights(table.column(weight), Place(source, weight))
+    del table
+    arrow.default_memory_pool().release_unused()  # of ten million rows, half a gigabyte
+    return Predictions(codes, p, tuple(classes), groups, group_names, row_weights)
+
+
+def columns_of_classes(columns: Sequence[str], classes: Sequence[str], source: str) -> dict[str, str]:
+    """Which class each column is for, by its name, in sorted order; all columns may have the same prefix.
+
+    >>> columns_of_classes(["p_b", "p_a", "p_c"], ["a", "b"], "predictions.csv")
+    {'a': 'p_a', 'b': 'p_b', 'c': 'p_c'}
+    """
+    if len(set(columns)) < len(columns):
+        raise TableError("a column of probabilities is named twice; every class needs a column of its own.")
+    prefixes = [column.removesuffix(name) for column in columns for name in classes if column.endswith(name)]
+    for prefix in sorted(set(prefixes), key=len):
+        if all(f"{prefix}{name}" in columns for name in classes) and all(each.startswith(prefix) for each in columns):
+            found = {column.removeprefix(prefix): column for column in columns}
+            return dict(sorted(found.items()))
+    raise TableError(
+        f"the columns of probabilities must be named by the classes, which are {listed(classes)} in {source}; "
+        f"got {listed(columns)}."
+    )
+
+
+def _two_classes(
+    classes: list[str], codes: NDArray[Any], positive: str | None, place: Place
+) -> tuple[list[str], NDArray[Any]]:
+    if positive is None:
+        if len(classes) == 2:
+            return classes, codes
+        raise TableError(
+            f"{place} has {len(classes)} classes ({listed(classes)}): name a column of probabilities for each of them, "
+            "or the positive class that the single column is for."
+        )
+    found = class_named(positive, classes, place)
+    name, others = classes[found], [*classes[:found], *classes[found + 1 :]]
+    return [others[0] if len(others) == 1 else f"not {name}", name], (codes == found).view(np.int8)
+
+
+def _probabilities(table: Any, columns: list[str], source: str) -> Array:
+    """Of shape (n,) for one or two columns, (n, K) for more; what is wrong is told with its column and row."""
+    found = []
+    for name in columns:
+        place = Place(source, name)
+        p = numbers(table.column(name), place)
+        place.refuse(np.isnan(p), "the probability is missing; leave out such rows.")
+        wrong = (p < 0.0) | (p > 1.0)
+        place.refuse(wrong, "a probability must lie in [0, 1], got {:g}; calibrate scores first.", p)
+        found.append(p)
+    if len(found) == 1:
+        return found[0]
+    off = np.abs(np.sum(found, axis=0) - 1.0)
+    row = int(off.argmax())
+    if off[row] > _ROW_SUM_TOLERANCE:
+        total = sum(float(p[row]) for p in found)
+        raise TableError(f"{source}, row {row + 1}: the probabilities must add up to 1, but they add up to {total:g}.")
+    return found[1] if len(found) == 2 else np.column_stack(found)
+
+
+def _groups(column: Any, place: Place) -> tuple[NDArray[Any], tuple[str, ...]]:
+    """The group of every row, and the sorted names of the groups; each distinct value is looked at once."""
+    encoded = _encoded(column)
+    names = [_MISSING if name is None else name for name in texts(encoded.dictionary, place).to_pylist()]
+    if encoded.null_count:
+        names.append(_MISSING)
+    distinct, position = np.unique(np.array(names, dtype=object), return_inverse=True)
+    return position.astype(np.int32)[encoded.indices.fill_null(len(names) - 1).to_numpy()], tuple(distinct.tolist())
+
+
+def _encoded(column: Any) -> Any:
+    """Distinct values that occur, and which of them every row has."""
+    if not types.is_dictionary(column.type):
+        column = column.cast(plain_type(column.type)).dictionary_encode()
+    if isinstance(column, arrow.ChunkedArray):
+        column = column.unify_dictionaries().combine_chunks()
+    if isinstance(column, arrow.ChunkedArray):
+        column = column.chunk(0)
+    used = column.indices.drop_null().unique()  # a dictionary may hold values of other tables
+    if len(used) == len(column.dictionary):
+        return column
+    return arrow.DictionaryArray.from_arrays(
+        compute.index_in(column.indices, value_set=used), column.dictionary.take(used)
+    )
