@@ -177,8 +177,8 @@ class SemiSupervisedClassifier(LogScoreClassifier):
         values = design.columns(np.arange(design.n_features))
         feature, row = np.argwhere(~np.isfinite(values))[0]
         raise ValueError(
-            f"features give {values[feature, row]} in row {row} for feature {self._feature_name(feature)!r}; all values "
-            "must be finite: use another transformer, or change the column."
+            f"features give {values[feature, row]} in row {row} for feature {self._feature_name(feature)!r}; all "
+            "values must be finite: use another transformer, or change the column."
         )
 
     def __sklearn_tags__(self) -> Tags:
