@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -117,17 +116,12 @@ def groups_of(
     forecast: Forecast, names: tuple[str, ...], codes: NDArray[np.intp], loss: Loss, confidence: float
 ) -> GroupCalibration:
     """`by_group` of a checked forecast and of groups as `read_groups` gives them; every group has a row."""
-    rows = [_of_one(part, loss) for part in _parts(forecast if forecast.binary else forecast.most_probable(), codes)]
-    total, positive, mean_p, score, miscalibration = np.array(rows).T
+    forecast = forecast if forecast.binary else forecast.most_probable()
+    rows_by_group = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
+    found = []
+    for group in (forecast.take(rows) for rows in rows_by_group):
+        parts = decomposition_of(group, loss)
+        found.append((group.total, group.class_weight[1], group.mean(group.p), parts.score, parts.miscalibration))
+    total, positive, mean_p, score, miscalibration = np.array(found).T
     low, high = jeffreys_interval(positive, total - positive, confidence)
     return GroupCalibration(names, total, positive / total, low, high, mean_p, score, miscalibration, confidence)
-
-
-def _of_one(part: Forecast, loss: Loss) -> tuple[float, float, float, float, float]:
-    parts = decomposition_of(part, loss)
-    return part.total, float(part.class_weight[1]), part.mean(part.p), parts.score, parts.miscalibration
-
-
-def _parts(forecast: Forecast, codes: NDArray[np.intp]) -> Iterator[Forecast]:
-    order = np.argsort(codes, kind="stable")
-    return (forecast.take(rows) for rows in np.split(order, np.cumsum(np.bincount(codes))[:-1]))

@@ -128,8 +128,11 @@ def _exact_murphy(forecasts: Mapping[str, Forecast]) -> Murphy:
     at = np.concatenate([[0.0], np.repeat(jumps, 2), [1.0]])
     errors = []
     for each, forecast in zip(found, forecasts.values(), strict=True):
-        below, upto = (np.searchsorted(each.p, jumps, side) for side in ("left", "right"))
-        cut = np.concatenate([[0], np.column_stack([below, upto]).ravel(), [len(each.p)]])
+        if each.p is jumps:
+            cut = np.repeat(np.arange(len(jumps) + 1), 2)
+        else:
+            below, upto = (np.searchsorted(each.p, jumps, side) for side in ("left", "right"))
+            cut = np.concatenate([[0], np.column_stack([below, upto]).ravel(), [len(each.p)]])
         errors.append(((1.0 - at) * each.positives_below[cut] + at * each.negatives_from[cut]) / forecast.total)
     return _with_base(forecasts, at, errors)
 

@@ -147,14 +147,10 @@ class Forecast:
         return BinarySample(self.p, self.positive, self.weight)
 
     def mean(self, values: Array) -> float:
-        """The weighted mean over the rows; ∞ where a row has it, even if another has -∞."""
-        return mean(values, self.weight)
-
-
-def mean(values: Array, weight: Array | None) -> float:
-    with np.errstate(invalid="ignore"):
-        average = values.mean() if weight is None else np.sum(values * weight) / weight.sum()
-    return float("inf") if np.isnan(average) else float(average)
+        """The weighted mean over the rows; ∞ if a row has it, even if another has -∞."""
+        with np.errstate(invalid="ignore"):
+            average = np.average(values, weights=self.weight)
+        return float("inf") if np.isnan(average) else float(average)
 
 
 def read_forecast(

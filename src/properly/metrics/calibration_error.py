@@ -170,7 +170,8 @@ def _equal_width(forecast: Forecast, n_bins: int) -> NDArray[np.intp]:
 def _equal_mass(forecast: Forecast, n_bins: int) -> NDArray[np.intp]:
     """A forecast lies in bin ⌊n_bins · share of the rows below it⌋."""
     found = distinct_forecasts(forecast)
-    below = np.cumsum(found.weight) - found.weight
+    weight = found.weight
+    below = np.cumsum(weight) - weight
     begins = np.searchsorted(below, np.arange(1, n_bins) * (forecast.total / n_bins) * (1.0 - _ROUNDING))
     return np.searchsorted(found.p[begins[begins < len(below)]], forecast.p, side="right")
 

@@ -156,14 +156,13 @@ def decide(
         own = matrix if matrix.ndim == 2 else matrix[rows]
         expected = _expected_costs(block, own)
         allowance = _ROUNDING * _expected_costs(block, np.abs(own)).max(axis=1)  # benefits and costs may cancel
-        cheapest = expected.min(axis=1)
         if n_classes == 2:
             decisions[rows] = _is_positive(block, own, complement is not None)
-        else:  # the last of the cheapest
-            is_cheapest = expected[:, ::-1] <= (cheapest + allowance)[:, None]
-            decisions[rows] = n_classes - 1 - np.argmax(is_cheapest, axis=1)
+        else:
+            is_cheapest = expected <= (expected.min(axis=1) + allowance)[:, None]
+            decisions[rows] = n_classes - 1 - np.argmax(is_cheapest[:, ::-1], axis=1)  # the last of them
         if limit is not None:
-            decisions[rows][cheapest - allowance > limit[rows]] = -1
+            decisions[rows][expected.min(axis=1) - allowance > limit[rows]] = -1
     return decisions if classes is None else _labels(decisions, classes, n_classes, limit is not None)
 
 

@@ -70,7 +70,7 @@ def auc(
 
 def auc_of(forecast: Forecast, confidence: float = 0.95) -> AreaUnderCurve:
     """`auc` of a checked forecast of two classes."""
-    z = _normal_quantile(confidence)
+    z = float(sc.ndtri(0.5 + 0.5 * confidence))
     n_negative, n_positive = _checked_classes(forecast)
     found = distinct_forecasts(forecast)
     above, below = _placements(found)
@@ -110,7 +110,7 @@ def auc_difference(
     >>> round(result.difference, 3), round(result.p_value, 3)
     (0.167, 0.724)
     """
-    z = _normal_quantile(checked_confidence(confidence))
+    z = float(sc.ndtri(0.5 + 0.5 * checked_confidence(confidence)))
     first, second = (read_binary(y, p, sample_weight, classes) for p in (p_a, p_b))
     counts = _checked_classes(first)
     apart = _row_placements(first) - _row_placements(second)
@@ -166,10 +166,6 @@ def _mean_and_variance(values: Array, weight: Array) -> tuple[float, float]:
     mean = float(np.sum(weight * values) / n_rows)
     squares = float(np.sum(weight * (values - mean) ** 2))
     return mean, squares / n_rows / (n_rows - 1.0) if n_rows > 1.0 else 0.0
-
-
-def _normal_quantile(confidence: float) -> float:
-    return float(sc.ndtri(0.5 + 0.5 * confidence))
 
 
 def _by_newcombe(area: float, n_positive: float, n_negative: float, z: float) -> AreaUnderCurve:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from properly.inputs.forecast import Forecast, mean, read_forecast, read_probabilities
+from properly.inputs.forecast import Forecast, read_forecast, read_probabilities
 from properly.inputs.weights import read_weight
 from properly.losses import LogLoss, Loss, SquaredLoss, get_loss
 from properly.numeric.probabilities import Array, as_float, as_probabilities
@@ -156,8 +156,8 @@ def probability_rmse(true_p: ArrayLike, p: ArrayLike, *, sample_weight: ArrayLik
     values, _ = read_probabilities(p)
     if truth.shape != values.shape:
         raise ValueError(f"true_p and p must have the same shape, got {truth.shape} and {values.shape}.")
-    squares = (values - truth) ** 2
-    return float(np.sqrt(mean(squares.reshape(len(squares), -1).mean(axis=1), read_weight(sample_weight, len(values)))))
+    squares = ((values - truth) ** 2).reshape(len(values), -1).mean(axis=1)
+    return float(np.sqrt(np.average(squares, weights=read_weight(sample_weight, len(values)))))
 
 
 def score_of(forecast: Forecast, loss: Loss) -> float:
