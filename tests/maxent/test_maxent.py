@@ -309,14 +309,14 @@ def test_features_in_a_pipeline():
 def test_features_must_be_finite():
     X, y = presences()
     logarithm = FunctionTransformer(np.log)
-    with pytest.raises(ValueError, match=r"features make nan of row \d+ in feature 'x0'; all must be finite"):
+    with pytest.raises(ValueError, match=r"features give nan in row \d+ for feature 'x0'; all values must be finite"):
         Maxent(features=logarithm).fit(X, y)
     model = Maxent(features=logarithm).fit(np.exp(X), y)
     np.testing.assert_allclose(model.coef_, Maxent().fit(X, y).coef_, atol=1e-8)
-    with pytest.raises(ValueError, match="features make -inf of row 0 in feature 'x1'"):
+    with pytest.raises(ValueError, match="features give -inf in row 0 for feature 'x1'"):
         model.predict_proba([[1.0, 0.0, 1.0]])
     sparse_log = FunctionTransformer(lambda X: sparse.csr_array(np.log(X)), feature_names_out="one-to-one")
-    with pytest.raises(ValueError, match="features make -inf of row 5 in feature 'x2'"):
+    with pytest.raises(ValueError, match="features give -inf in row 5 for feature 'x2'"):
         Maxent(features=sparse_log).fit(np.where(np.arange(900).reshape(300, 3) == 17, 0.0, np.exp(X)), y)
 
 

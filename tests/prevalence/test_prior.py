@@ -147,7 +147,7 @@ def test_weighting():
     ("weight", "message"),
     [
         ("equal", "class_weight must be one of 'balanced', got 'equal'"),
-        ({2: 1.0}, r"class_weight names 2, which is no class; the classes are \[0, 1\]"),
+        ({2: 1.0}, r"class_weight names 2, which is not one of the classes \[0, 1\]"),
         ([1.0, 0.0], "class_weight must be positive and finite"),
         ([1.0, np.inf], "class_weight must be positive and finite"),
         ([1.0, 2.0, 3.0], r"class_weight must have an entry for each of 2 classes, got shape \(3,\)"),

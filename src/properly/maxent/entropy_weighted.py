@@ -20,9 +20,9 @@ from properly.prevalence.prior import SUM_TOLERANCE, adjusted, as_columns, as_pr
 class EntropyWeightedMaxent(Maxent):
     """Class probabilities from labelled and unlabelled rows, robust against unknown class proportions.
 
-    Labels say how the rows of a class look, p(x|y), but not how many there are: some classes are labelled more eagerly
-    than others, or never. Among all joint distributions that agree with the labelled rows, class by class, the one
-    closest to the default ν(y) π̃(x) has the densities q(x|y) of `Maxent` and the class proportions
+    Labelled rows show the distribution p(x|y) of a class, but not how frequent it is: some classes are labelled more
+    often than others, or never. Among all joint distributions that agree with the labelled rows, class by class, the
+    one closest to the default ν(y) π̃(x) has the densities q(x|y) of `Maxent` and the class proportions
 
         p̂(y) ∝ ν(y) exp(-RE(q(·|y) ‖ π̃)),
 
@@ -39,8 +39,8 @@ class EntropyWeightedMaxent(Maxent):
     default_prevalence : float or array of shape (n_classes,), optional
         ν, in (0, 1): a number is that of class 1 out of two. None means all classes alike, 0.5 for two.
     prevalence_bounds : (low, high), mapping or array of shape (n_classes, 2), optional
-        What is known about the true proportions: an interval for class 1 out of two, or for every class, or for those
-        that a mapping names. p̂(y) is then replaced by the proportions within the bounds that are closest to it,
+        Limits of the true proportions: an interval for class 1 out of two, for every class, or for the classes that
+        are the keys of a mapping. p̂(y) is then replaced by the proportions within the bounds that are closest to it,
         argmin RE(p ‖ p̂).
     regularization, features, duplicates
         As for `Maxent`.

@@ -52,7 +52,7 @@ class ResponseCurve:
 
 @dataclass(frozen=True)
 class Jackknife:
-    """Training gains of models with one column only, with all others, and with all; the larger, the better the fit."""
+    """Training gains of models with one column only, without it, and with all columns; larger is a better fit."""
 
     columns: list[ColumnName]
     only: Array
@@ -73,10 +73,10 @@ def response_curve(model: Any, X: Any, column: ColumnName, *, label: int = 1, n_
     ----------
     model : fitted classifier with `predict_proba`
     X : array, sparse matrix or data frame
-        Rows to take range and averages from: the mean of a column of numbers, the most frequent value of others. The
-        `categorical` columns of `MaxentFeatures` are others, even if they hold numbers.
+        Rows that give range and averages: the mean of a numeric column, the most frequent value of a categorical one.
+        The `categorical` columns of `MaxentFeatures` are categorical even if they hold numbers.
     column : name or number of a column
-        Of numbers: n_points values over its range; otherwise every value that occurs.
+        If numeric, the curve has n_points values over its range; otherwise every value that occurs.
     label : default 1
         The class.
     n_points : int, default 100
@@ -96,7 +96,7 @@ def response_curve(model: Any, X: Any, column: ColumnName, *, label: int = 1, n_
     names = column_names(X)
     place = located(column, names, "column is")
     if not X.shape[0]:
-        raise ValueError("X has no rows to take ranges and averages from; at least one is needed.")
+        raise ValueError("X has no rows; at least one is needed, for ranges and averages.")
     checked_count(n_points, "n_points", 1)
     if label not in model.classes_:
         raise ValueError(f"label must be one of {model.classes_.tolist()}, got {label!r}.")

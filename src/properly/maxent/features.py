@@ -40,14 +40,14 @@ class MaxentFeatures(TransformerMixin, BaseEstimator):
         several; without y every row counts.
     n_hinges : int, default 50
         The number of knots of every column. They are spread evenly over its range; a column with no more than this
-        many gaps between its distinct values has a knot in the middle of each (of values closer than 1e-9 of the range
-        one counts).
+        many gaps between its distinct values has a knot in the middle of each (values that differ by less than 1e-9 of
+        the range count as one).
     categorical : sequence of column names or numbers, optional
-        Columns whose values are categories, even if they are numbers. In a data frame those that are not numbers, or
-        of its own type for categories, are anyway; dates are refused.
+        Columns whose values are categories, even if they are numbers. Columns of a data frame that hold text, or have
+        the type for categories, need not be named. Dates are refused.
     clamp : bool, default True
-        Move what lies outside the range of training to its nearer end, so that nothing is extrapolated. If False, lines
-        go on.
+        Move values outside the range of training to its nearer end, so that nothing is extrapolated. If False, the
+        formulas are used there as they are.
 
     Attributes
     ----------
@@ -59,10 +59,9 @@ class MaxentFeatures(TransformerMixin, BaseEstimator):
 
     Notes
     -----
-    A column that is constant in training says nothing and has no features. A category that was not seen in training has
-    all its indicators 0, which scores it like a category whose coefficient is 0; `extrapolation` tells where.
-    Missing values are refused. Weights decide the number of presences and nothing else, but for rows of weight 0, which
-    are absent.
+    A column that is constant in training has no features. For a category that was not seen in training all indicators
+    are 0, as if its coefficient were 0; `extrapolation` shows which rows have one. Missing values are refused. Weights
+    change the number of presences and nothing else; rows of weight 0 are left out.
 
     References
     ----------
@@ -127,7 +126,7 @@ class MaxentFeatures(TransformerMixin, BaseEstimator):
     def extrapolation(self, X: Any) -> Array:
         """How far every value lies outside the range of training, in units of that range; 0 inside.
 
-        A category that was not seen in training counts 1, a value other than the only one seen is infinitely far.
+        1 for a category that was not seen in training, infinity for a column that was constant in training and is not.
         """
         check_is_fitted(self)
         columns = self._columns(X, reset=False)
@@ -227,7 +226,7 @@ def checked_kinds(kinds: object, n_presences: float) -> str:
     if isinstance(kinds, str) and kinds and set(kinds) <= set(_KINDS):
         return kinds
     letters = ", ".join(f"{letter!r} ({kind})" for letter, kind in _KINDS.items())
-    raise ValueError(f'kinds must be "auto" or letters out of {letters}, got {kinds!r}.')
+    raise ValueError(f'kinds must be "auto" or some of the letters {letters}, got {kinds!r}.')
 
 
 def _n_presences(y: ArrayLike | None, weight: Array) -> float:

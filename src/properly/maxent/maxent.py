@@ -40,13 +40,13 @@ class Maxent(SemiSupervisedClassifier):
     Parameters
     ----------
     regularization : float, default 1.0
-        The larger, the more even the density. 0 demands that expectations equal means, which no density may do.
+        The larger, the more even the density. With 0, expectations must equal means, which may be impossible.
     features : transformer, optional
         `MaxentFeatures()`, or any other transformer, also a pipeline. None means the columns as they are, without
-        scaling. Features of `MaxentFeatures` have a floor 1/√m under σ̃_j, also where these come last in a pipeline. One
-        that is fitted already comes as ``FrozenEstimator(features)``.
+        scaling. For features of `MaxentFeatures`, also last in a pipeline, σ̃_j is at least 1/√m. Pass a transformer
+        that is fitted already as ``FrozenEstimator(features)``.
     duplicates : {"keep", "once"}, default "keep"
-        Whether rows with identical features, such as several records of one site, count each or once. Once means one
+        Whether rows with identical features, such as several records of one site, are all kept or count once: as one
         point in the pool, with the largest of their weights, labelled with every class that one of them has.
 
     Attributes
@@ -70,8 +70,8 @@ class Maxent(SemiSupervisedClassifier):
     -----
     Weights: M is the weight of the pool, m that of a class. A row of weight 2 is two points with half of q each.
 
-    Few rows that happen to agree prove little. A feature (not of `MaxentFeatures`, which have their floor) that is the
-    same in all labelled rows has σ̃_j = range_j/√m in place of 0. A single presence gives an even density.
+    A feature that is the same in all labelled rows has σ̃_j = range_j/√m in place of 0 (that of `MaxentFeatures` has its
+    least value): few rows may have the same value by chance. With a single presence the density is even.
 
     References
     ----------

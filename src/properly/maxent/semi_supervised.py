@@ -63,8 +63,8 @@ class SemiSupervisedClassifier(LogScoreClassifier):
         X : array or data frame of shape (n_samples, n_features); sparse if `features` allow it
             Labelled and unlabelled rows together.
         y : array of shape (n_samples,)
-            Classes 0, 1, … K - 1, and -1 for a row without label. Background points are such rows; with 0 they would
-            be rows of a class 0 that is known.
+            Classes 0, 1, … K - 1, and -1 for a row without label. Background points have the label -1; 0 would mean
+            that they are known to belong to class 0.
         sample_weight : array of shape (n_samples,), optional
             Weight 2 means the row twice, weight 0 not at all.
         """
@@ -177,8 +177,8 @@ class SemiSupervisedClassifier(LogScoreClassifier):
         values = design.columns(np.arange(design.n_features))
         feature, row = np.argwhere(~np.isfinite(values))[0]
         raise ValueError(
-            f"features make {values[feature, row]} of row {row} in feature {self._feature_name(feature)!r}; all must "
-            "be finite: use another transformer, or change the column."
+            f"features give {values[feature, row]} in row {row} for feature {self._feature_name(feature)!r}; all "
+            "values must be finite: use another transformer, or change the column."
         )
 
     def __sklearn_tags__(self) -> Tags:

@@ -36,7 +36,7 @@ def fit_species(
     """One model for every species, from the records of all of them.
 
     Features are computed once, from the background and the records of all species, so ranges and knots are the same for
-    every species; with ``kinds="auto"`` each one has the kinds that its number of records calls for. To fit one species
+    every species; with ``kinds="auto"`` the number of its records decides the kinds of each. To fit one species
     alone with the same features, pass ``features=FrozenEstimator(models[name].features_)``.
 
     Parameters
@@ -60,8 +60,8 @@ def fit_species(
 
     Notes
     -----
-    Whether several records of one species at one site, or of several species in a target group, count each or once is
-    for the parameter `duplicates` of the model to say.
+    The parameter `duplicates` of the model says whether several records of one species at one site, or of several
+    species in a target group, are all kept or count once.
 
     References
     ----------
@@ -117,7 +117,7 @@ def fit_species(
 
 
 def _kinds(model: SemiSupervisedClassifier, counts: NDArray[np.intp]) -> list[str]:
-    """The kinds of features that every species has; empty if these are not for the number of records to decide."""
+    """The kinds of features that every species has; empty without `MaxentFeatures`."""
     features = last_step(model.features)
     if not isinstance(features, MaxentFeatures):
         return [""] * len(counts)

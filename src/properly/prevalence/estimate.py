@@ -32,7 +32,7 @@ class PriorEstimate:
     prior : array of shape (K,)
         The estimated class proportions; they add up to 1.
     interval : array of shape (K, 2), or None without bootstrap
-        Between which proportions each class lies, at the confidence level asked for.
+        The confidence interval of each proportion.
     condition : float
         The condition number of the confusion matrix, 1 for a perfect classifier, infinite for predictions that do not
         depend on the class: errors of the predictions may become that much larger in the prior.
@@ -65,9 +65,9 @@ def estimate_prior(
 ) -> PriorEstimate:
     """The class proportions of unlabelled target data, from a classifier trained at other proportions.
 
-    It takes *label shift* for granted: the classes look the same in training and target data, only their proportions
-    differ. The mean of p is not the answer: for two classes it lies between the training prior and the
-    true one.
+    It assumes *label shift*: the rows of a class have the same distribution in training and target data, only the
+    proportions of the classes differ. The mean of p does not estimate them: for two classes it lies between the
+    training prior and the true one.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def estimate_prior(
         The confidence level of the percentile interval. Where a class may be absent (the interval reaches 0), its upper
         end is at least the largest share that a likelihood ratio test does not reject, of normally distributed means
         for the "bbse" methods, and likewise at 1.
-        The interval is about sampling: not about an assumption that fails, or, for "em", about p that is not
+        The interval covers the error of sampling, not that of an assumption that fails or, for "em", of p that is not
         calibrated.
     random_state : int, RandomState or None
 

@@ -22,9 +22,9 @@ def adjust_prior(p: ArrayLike, train_prior: ArrayLike, true_prior: ArrayLike) ->
 
         p*_k = p_k π_k/τ_k / Σ_j p_j π_j/τ_j,
 
-    which for two classes multiplies the odds by the odds of π over those of τ. It is right if the classes look the
-    same in both places, that is, if only their proportions differ: after sampling or weighting by class, or under
-    label shift.
+    which for two classes multiplies the odds by the odds of π over those of τ. It is right if the rows of a class have
+    the same distribution in both places and only the proportions differ: after sampling or weighting by class, or
+    under label shift.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ def by_class(values: Mapping[Any, Any], classes: ArrayLike, name: str) -> Array:
     labels: Sequence[Any] = np.asarray(classes).tolist()
     unknown = [key for key in values if key not in labels]
     if unknown:
-        raise ValueError(f"{name} names {unknown[0]!r}, which is no class; the classes are {labels}.")
+        raise ValueError(f"{name} names {unknown[0]!r}, which is not one of the classes {labels}.")
     missing = [label for label in labels if label not in values]
     if missing:
         raise ValueError(f"{name} has no entry for class {missing[0]!r}; name every class.")
