@@ -21,8 +21,8 @@ class EntropyWeightedMaxent(Maxent):
     """Class probabilities from labelled and unlabelled rows, robust against unknown class proportions.
 
     Labelled rows show the distribution p(x|y) of a class, but not how frequent it is: some classes are labelled more
-    often than others, or never. Of all joint distributions that agree with the labelled rows, class by class, the one
-    closest to the default ν(y) π̃(x) has the densities q(x|y) of `Maxent` and the class proportions
+    often than others, or never. Among all joint distributions that agree with the labelled rows, class by class, the
+    one closest to the default ν(y) π̃(x) has the densities q(x|y) of `Maxent` and the class proportions
 
         p̂(y) ∝ ν(y) exp(-RE(q(·|y) ‖ π̃)),
 
