@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from properly.cli import demo, main
+from properly.cli import demo, main, run_demo
 from properly.cli.console import terminal
 from properly.tables import read_table
 
@@ -56,3 +56,9 @@ def test_its_numbers_are_those_of_its_files(summary):
     assert f"{balanced['mean']:.1%} instead of {truth['mean']:.1%}" in summary["findings"][0]
     times = balanced["rmse"] / fitted["rmse"]
     assert f"{times:.0f} times as close" in summary["findings"][1]
+
+
+def test_a_file_is_no_folder(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(NotADirectoryError, match="is a file; give the name of a folder"):
+        run_demo(tmp_path / "file")

@@ -1044,6 +1044,16 @@ def metric_calibration_error(make: Callable[[], Any]) -> Any:
     }
 
 
+def _murphy_curve(y: Any, p: Any, thresholds: Any, **given: Any) -> Any:
+    found = public("murphy", "diagnostics")(y, p, thresholds=thresholds, **given)
+    return {"thresholds": found.thresholds, "errors": found.errors[0]}
+
+
+def _net_benefit(y: Any, p: Any, thresholds: Any, **given: Any) -> Any:
+    found = public("decision_curve", "diagnostics")(y, p, thresholds=thresholds, **given)
+    return {"thresholds": found.thresholds, "benefits": found.benefits[0], "treat_all": found.treat_all}
+
+
 @each("metrics/two classes", OF_TWO)
 def metric_two(make: Callable[[], Any]) -> Any:
     y, p, weight = make()
@@ -1056,15 +1066,15 @@ def metric_two(make: Callable[[], Any]) -> Any:
         "auc, 0.8": public("auc", "metrics")(y, p, confidence=0.8, **given),
         "best_threshold": public("best_threshold", "metrics")(y, p, (1, 4), **given),
         "cost_weighted_error": public("cost_weighted_error", "metrics")(y, p, at, **given),
-        "murphy_curve": public("murphy_curve", "metrics")(y, p, at, **given),
-        "net_benefit": public("net_benefit", "metrics")(y, p, at, **given),
+        "murphy_curve": _murphy_curve(y, p, at, **given),
+        "net_benefit": _net_benefit(y, p, at, **given),
     }
 
 
 @call("metrics/murphy curve")
 def metric_murphy() -> Any:
     y, p = forecast()
-    return public("murphy_curve", "metrics")(y[:40], p[:40])
+    return _murphy_curve(y[:40], p[:40], "exact")
 
 
 @each("metrics/auc difference", {"plain": False, "weights": True})
@@ -1224,12 +1234,24 @@ def diagnostic_losses() -> Any:
 def audited(y: Any, p: Any, **options: Any) -> dict[str, Any]:
     """All numbers of an audit; of its two long curves every twentieth point."""
     found = public("audit", "audit", "report")(y, p, **options)
-    kept = {name: _thinned(array, name.split("/")[0]) for name, array in numbers(found).items()}
+    kept = {_stored_as(name): _thinned(array, name.split("/")[0]) for name, array in numbers(found).items()}
     return kept | {"verdict": np.frombuffer(public("verdict", "audit", "report")(found).encode(), np.uint8)}
 
 
+def _stored_as(name: str) -> str:
+    """The name under which a number was stored: some attributes have been renamed since."""
+    part, _, rest = name.partition("/")
+    former = {
+        "thresholds": "cuts",
+        "multiclass_reliability": "panels",
+        "n_recalibrated": "mending/n_rows",
+        "n_folds": "mending/n_folds",
+    }
+    return "/".join(filter(None, (former.get(part, part), rest)))
+
+
 def _thinned(array: np.ndarray, part: str) -> np.ndarray:
-    return array[..., ::20] if part in ("murphy", "cuts") and array.ndim else array
+    return array[..., ::20] if part in ("murphy", "thresholds", "cuts") and array.ndim else array
 
 
 def _audit_groups() -> np.ndarray:

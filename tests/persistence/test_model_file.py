@@ -74,7 +74,7 @@ def assert_same(a, b):
 
 
 def public_estimators():
-    for name in ("linear", "calibration", "prevalence", "boosting", "tree"):
+    for name in ("linear", "calibration", "prevalence", "maxent", "boosting", "tree"):
         try:
             package = importlib.import_module(f"properly.{name}")
         except ModuleNotFoundError:
@@ -102,7 +102,7 @@ def fitted(kind, y):
     if kind is GroupwiseCalibration:
         groups = np.where(X[:, 2] > 0.0, "north", "south")
         return model.fit(SCORES, y, groups), (SCORES, groups)
-    if kind.__module__.startswith("properly.prevalence") and kind is not PriorCorrectedClassifier:
+    if kind.__module__.startswith("properly.maxent"):
         labels = np.where(np.arange(len(Y)) % 3 == 0, -1, Y)  # some rows without a label
         return model.fit(X, labels), (X,)
     return model.fit(X, y), (X,)

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from properly.files import FORMATS
-from properly.tables import TableError, TableFile, as_arrow, read_batches, read_table, write_batches
+from properly.tables import TableError, TableFile, as_table, read_batches, read_table, write_batches
 
 TABLE = pa.table(
     {
@@ -166,9 +166,9 @@ def test_anything_that_is_a_table(tmp_path):
     polars = pytest.importorskip("polars")
     expected = {"a": [1, 2], "b": ["x", "y"]}
     for data in (expected, pandas.DataFrame(expected), polars.DataFrame(expected), pa.table(expected).to_batches()[0]):
-        assert as_arrow(data).to_pydict() == expected
+        assert as_table(data).to_pydict() == expected
     with pytest.raises(TableError, match="a table must be a data frame"):
-        as_arrow(3)
+        as_table(3)
 
 
 def test_an_error_leaves_the_old_file(tmp_path):

@@ -20,7 +20,6 @@ from properly.progress import progress
 
 if TYPE_CHECKING:
     from properly.numeric.probabilities import Array
-    from properly.tables.targets import Label
 
 _INPUTS = ("auto", "score", "probability")
 _FOLDS = 5
@@ -130,7 +129,7 @@ def calibrate_table(
     return summary
 
 
-def _by_class(columns: list[str], classes: list[Label], source: str) -> list[str]:
+def _by_class(columns: list[str], classes: list[properly.tables.targets.Label], source: str) -> list[str]:
     """One column for two classes, one for each of more, in their order."""
     expected = 1 if len(classes) == 2 else len(classes)
     if len(columns) != expected:

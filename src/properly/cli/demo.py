@@ -48,6 +48,8 @@ def run_demo(output: FilePath = "demo") -> dict[str, Any]:
         words, and the paths of the "reports".
     """
     folder = Path(output)
+    if folder.exists() and not folder.is_dir():
+        raise NotADirectoryError(f"{output} is a file; give the name of a folder.")
     folder.mkdir(parents=True, exist_ok=True)
     truth, balanced, y = _write_tables(folder)
     steps = [

@@ -24,8 +24,6 @@ from properly.progress import progress
 if TYPE_CHECKING:
     from properly.comparison import Comparison
     from properly.numeric.probabilities import Array
-    from properly.tables import TableEncoder
-    from properly.tables.targets import Labels
 
 _METHODS = "\n".join(f"  {each.usage(name):<12}{each.about}" for name, each in CANDIDATES.items())
 
@@ -173,9 +171,9 @@ def fit_table(
 class _Rows(NamedTuple):
     """What is read from the table."""
 
-    encoder: TableEncoder
+    encoder: properly.tables.TableEncoder
     X: Array
-    labels: Labels
+    labels: properly.tables.targets.Labels
     weight: Array | None
 
     def setting(self, seed: int) -> Setting:

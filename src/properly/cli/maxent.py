@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import properly
 from properly.cli.arguments import Arguments, names, path, share
@@ -18,9 +18,6 @@ from properly.cli.predict import score_table, scored_path
 from properly.files import FilePath, check_output, sha256_of
 from properly.inputs.options import choose
 from properly.progress import progress
-
-if TYPE_CHECKING:
-    from properly.tables import TableEncoder, TableFile
 
 _OUTPUTS = ("cloglog", "logistic", "raw", "probability")
 
@@ -145,8 +142,8 @@ def maxent_table(
 
 
 def _columns(
-    presence: TableFile,
-    background: TableFile,
+    presence: properly.tables.TableFile,
+    background: properly.tables.TableFile,
     columns: Sequence[str] | None,
     ignore: Sequence[str],
     categories: Sequence[str],
@@ -166,7 +163,7 @@ def _columns(
     return used
 
 
-def _fitted_encoder(categories: Sequence[str], tables: dict[str, Any]) -> TableEncoder:
+def _fitted_encoder(categories: Sequence[str], tables: dict[str, Any]) -> properly.tables.TableEncoder:
     """One encoder for both tables; errors name the table in which they are."""
     arrow, plain, kind_of = properly.tables.arrow.arrow, properly.tables.arrow.plain, properly.tables.columns.kind_of
     for source, table in tables.items():

@@ -11,15 +11,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import properly
 from properly.cli.arguments import Arguments, path
 from properly.files import FilePath, check_output
 from properly.progress import progress
-
-if TYPE_CHECKING:
-    from properly.tables import TableClassifier
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -84,7 +81,7 @@ def scored_path(table: FilePath) -> str:
 
 
 def score_table(
-    model: TableClassifier,
+    model: properly.tables.TableClassifier,
     table: FilePath,
     output: FilePath | None = None,
     prefix: str | None = None,

@@ -1,6 +1,6 @@
 """Tables in files: read and written in batches, and turned into the numbers that models take."""
 
-from properly.tables.arrow import as_arrow
+from properly.tables.arrow import as_table
 from properly.tables.columns import numbers
 from properly.tables.encoder import TableEncoder
 from properly.tables.errors import TableError
@@ -16,7 +16,7 @@ __all__ = [
     "TableFile",
     "TableMaxent",
     "WithFeatures",
-    "as_arrow",
+    "as_table",
     "numbers",
     "read_batches",
     "read_table",

@@ -27,7 +27,7 @@ parquet: Any = _Module("pyarrow.parquet")
 types: Any = _Module("pyarrow.types")
 
 
-def as_arrow(data: Any) -> Any:
+def as_table(data: Any) -> Any:
     """A `pyarrow.Table` of a data frame, a record batch, a mapping from names to values, or of a table itself."""
     if isinstance(data, arrow.Table):
         return data

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from properly.inputs.options import choose
 from properly.numeric.probabilities import Array
-from properly.tables.arrow import arrow, as_arrow, compute, is_text, plain
+from properly.tables.arrow import arrow, as_table, compute, is_text, plain
 from properly.tables.columns import NUMERIC_KINDS, is_number_text, kind_of, texts
 from properly.tables.errors import Place, TableError, listed, require_columns
 
@@ -93,7 +93,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None, *, source: str = "table") -> Self:
         """Learn the columns of a table (a data frame, `pyarrow.Table` or mapping); `source` is its name in messages."""
         choose(self.missing, MISSING_RULES, "missing")
-        table = as_arrow(X)
+        table = as_table(X)
         require_columns(self.categories, table.column_names, source)
         if not table.num_rows:
             raise TableError(f"{source} has no rows.")
@@ -116,7 +116,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self, "columns_")
         lenient = choose(unseen, UNSEEN_RULES, "unseen")
-        table = as_arrow(X)
+        table = as_table(X)
         require_columns((column.name for column in self.columns_), table.column_names, source)
         result = np.empty((table.num_rows, len(self.columns_)))
         for j, column in enumerate(self.columns_):

@@ -162,8 +162,8 @@ def read_predictions(
     source = str(path)
     wanted = dict.fromkeys([target, *probability, *(name for name in (group, weight) if name is not None)])
     table = TableFile(path).read(list(wanted))
-    labels, positions = class_labels(table.column(target), Place(source, target))
-    classes, codes = [str(label) for label in labels], positions.astype(np.int8)
+    labels = class_labels(table.column(target), Place(source, target))
+    classes, codes = [str(label) for label in labels.classes], labels.codes.astype(np.int8)
     if len(probability) == 1:
         classes, codes = _two_classes(classes, codes, positive, Place(source, target))
         columns = list(probability)
