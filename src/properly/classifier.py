@@ -15,7 +15,7 @@ from scipy import special as sc
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from properly.links import Logit
-from properly.numeric.limits import LARGEST
+from properly.numeric.limits import FARTHEST
 from properly.numeric.probabilities import Array
 
 
@@ -43,7 +43,7 @@ class LogScoreClassifier(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> Array:
         """The log-odds of the second of two classes, of shape (n,); log-probabilities of shape (n, K) for more.
 
-        Where a probability is exactly 0 or 1 they are as large as float64 allows, not infinite.
+        Where a probability is exactly 0 or 1 they are ±1e100, not infinite.
         """
         return decisions(self._log_scores(X))
 
@@ -82,7 +82,7 @@ def decisions(log_scores: Array) -> Array:
         log_scores = _with_a_choice(log_scores)
         log_scores = log_scores[:, 1] - log_scores[:, 0]
     values = log_scores if log_scores.ndim == 1 else log_probabilities(log_scores)
-    return np.clip(values, -LARGEST, LARGEST)
+    return np.clip(values, -FARTHEST, FARTHEST)
 
 
 def chosen(scores: Array, classes: NDArray[Any]) -> NDArray[Any]:

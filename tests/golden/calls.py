@@ -975,8 +975,8 @@ def link_values(make: Callable[[], Any]) -> Any:
         "inverse": link.inverse(V),
         "pair": link.inverse_pair(V),
         "derivative": link.inverse_derivative(V),
-        "loss0": link.canonical_loss.loss0(P),
-        "loss1": link.canonical_loss.loss1(P),
+        "loss0": public("canonical_loss", "losses")(link).loss0(P),
+        "loss1": public("canonical_loss", "losses")(link).loss1(P),
     }
 
 

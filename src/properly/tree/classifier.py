@@ -5,16 +5,16 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.utils import Bunch, Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from properly.classifier import chosen, decisions
+from properly.classifier import LogScoreClassifier
 from properly.inputs.features import known_table, seen_categories, training_table
 from properly.inputs.options import check_interval, checked_count
 from properly.inputs.weights import checked_class_weights, checked_weight
@@ -26,11 +26,10 @@ from properly.tree.growth import grow, prune, pruning_path
 from properly.tree.splits import Impurity
 from properly.tree.structure import Integers, Tree
 
-_FARTHEST = 1e100  # of the log-odds: others can still calculate with their squares
 _FEATURES_AS = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
 
 
-class ProperTreeClassifier(ClassifierMixin, BaseEstimator):
+class ProperTreeClassifier(LogScoreClassifier):
     """Class probabilities from a tree that splits, and is pruned, by the entropy of any proper loss.
 
     The impurity of a node is the loss of its best constant forecast, weight · H(share of each class), H the entropy of
@@ -108,8 +107,6 @@ class ProperTreeClassifier(ClassifierMixin, BaseEstimator):
     └─ x2 > 0.144946: P(1) = 0.565, weight 1709
     """
 
-    _decisions_from_probabilities: ClassVar[bool] = True  # so a calibrator reads those, which may be 0 or 1
-
     def __init__(
         self,
         loss: str | Loss = "log",
@@ -155,24 +152,16 @@ class ProperTreeClassifier(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X: Any) -> Array:
         """Class probabilities, one column per entry of ``classes_``."""
-        leaf = self.apply(X)
+        leaf = self.apply(X)  # before the attribute, which an unfitted tree lacks
         return np.asarray(self.probabilities_[leaf])
 
     def predict_log_proba(self, X: Any) -> Array:
         """The logarithms of `predict_proba`, also where those underflow; -inf where a probability is 0."""
+        return self._log_scores(X)
+
+    def _log_scores(self, X: Any) -> Array:
         leaf = self.apply(X)
         return np.asarray(self._log_probabilities[leaf])
-
-    def decision_function(self, X: Any) -> Array:
-        """The log-odds of the second of two classes, of shape (n,); log-probabilities of shape (n, K) for more.
-
-        Where a probability is exactly 0 or 1 they are ±1e100, not infinite.
-        """
-        return np.clip(decisions(self.predict_log_proba(X)), -_FARTHEST, _FARTHEST)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The most probable class."""
-        return chosen(self.predict_proba(X), self.classes_)
 
     def apply(self, X: Any) -> Integers:
         """The leaf that each row falls into, as an index into the arrays of ``tree_``."""
