@@ -70,7 +70,7 @@ def checked_class_weights(weight: Array, classes: NDArray[Any]) -> Array:
             raise ValueError(f"every row of class {label!r} has weight 0; drop these rows or weight them.")
         if own / total < SMALLEST_NORMAL:
             raise ValueError(
-                f"the rows of class {label!r} have a total weight of {own:.3g}, too little beside the {total:.3g} of "
-                "all rows; make the weights less unequal."
+                f"the rows of class {label!r} have a weight of {own:.3g} in all, too little to count beside "
+                f"{total:.3g}; make the weights less unequal."
             )
     return weight
