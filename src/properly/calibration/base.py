@@ -1,4 +1,4 @@
-"""What every calibrator does: check, convert, predict; and how one-versus-rest makes K classes out of two."""
+"""The base classes of calibrators: checks and predictions, and more than two classes one versus rest."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from properly.numeric.probabilities import Array
 class Calibrator(ClassifierMixin, BaseEstimator):
     """Turns scores into class probabilities, learned from scores of rows whose class is known.
 
-    The rows must not be those that the scoring model was trained on: it looks better there than it is.
+    Use held-out rows, not those that the scoring model was trained on: there its scores are overconfident.
 
     Scores are log-odds of the second class, of shape (n,) or (n, 1), for two classes; for K > 2 they are logits or
     log-probabilities of shape (n, K), columns in the order of the sorted classes. With ``input="probability"`` they
