@@ -105,7 +105,7 @@ def test_an_ensemble_averages_pairs():
     assert model.predict_proba(X) == pytest.approx(np.mean(expected, axis=0))
     assert len(model.pairs_) == 3
     assert not hasattr(model, "estimator_")
-    with pytest.raises(AttributeError, match="one calibrator a fold; see pairs_"):
+    with pytest.raises(AttributeError, match="every fold has its own calibrator; see pairs_"):
         _ = model.calibrator_
 
 
@@ -175,7 +175,9 @@ def test_an_estimator_that_is_fitted():
 
 def test_a_fitted_estimator_needs_the_same_classes():
     model = CalibratedClassifier(FrozenEstimator(LinearSVC().fit(X3, y3)))
-    with pytest.raises(ValueError, match=r"knows the classes \[.*\], the rows that calibrate hold .* the same classes"):
+    with pytest.raises(
+        ValueError, match=r"was trained on the classes \[.*\], but the calibration rows have .* the same classes"
+    ):
         model.fit(X3[y3 < 2], y3[y3 < 2])
 
 
@@ -315,7 +317,7 @@ def test_splits_that_hold_out_no_weight():
     rows = fold < 2
     again = clone(model).set_params(cv=PredefinedSplit(fold[rows])).fit(X[rows], y[rows])
     assert model.fit(X, y, sample_weight=weight).predict_proba(X) == pytest.approx(again.predict_proba(X))
-    with pytest.raises(ValueError, match=r"split 2 of cv calibrates without class 0; use ensemble=False"):
+    with pytest.raises(ValueError, match=r"held-out rows of split 2 of cv have none of class 0; use ensemble=False"):
         clone(model).set_params(ensemble=True).fit(X, y, sample_weight=weight)
     with pytest.raises(ValueError, match="cv holds out no row of positive weight"):
         model.set_params(cv=[(np.flatnonzero(rows), np.flatnonzero(~rows))]).fit(X, y, sample_weight=weight)
@@ -472,7 +474,7 @@ def test_several_labels_one_by_one():
         alone = CalibratedClassifier(LinearSVC(), "platt").fit(X, labels[:, j]).predict_proba(X)
         assert p[:, j] == pytest.approx(alone[:, 1])
         assert listed[j] == pytest.approx(alone)
-    with pytest.raises(ValueError, match=r"y has shape \(300, 4\): several labels a row.*OneVsRestClassifier"):
+    with pytest.raises(ValueError, match=r"y has shape \(300, 4\), several labels in each row.*OneVsRestClassifier"):
         CalibratedClassifier(LinearSVC()).fit(X, labels)
 
 
@@ -487,16 +489,18 @@ def test_folds_are_lowered_to_the_rarest_class():
 
 def test_errors_name_the_remedy():
     rows = np.append(np.flatnonzero(y == 0), np.flatnonzero(y == 1)[0])
-    with pytest.raises(ValueError, match="class 1 has one row only"):
+    with pytest.raises(ValueError, match="class 1 has a single row"):
         CalibratedClassifier(LogisticRegression()).fit(X[rows], y[rows])
     order = np.argsort(y3, kind="stable")
-    with pytest.raises(ValueError, match="split 1 of cv trains without class 1; use stratified folds"):
+    with pytest.raises(ValueError, match="training rows of split 1 of cv have none of class 1; use stratified folds"):
         CalibratedClassifier(LogisticRegression(), cv=KFold(3)).fit(X3[order], y3[order])
     labels = np.where(y3 == 0, "a", "b").astype(object)
     labels[[10, 20, 250]] = "rare"
-    with pytest.raises(ValueError, match="calibrates without class 'rare'; use ensemble=False"):
+    with pytest.raises(
+        ValueError, match=r"held-out rows of split . of cv have none of class 'rare'; use ensemble=False"
+    ):
         CalibratedClassifier(LogisticRegression(), cv=KFold(3), ensemble=True).fit(X3, labels)
-    with pytest.raises(ValueError, match="cv leaves the calibrator without class 'rare'; hold out more rows"):
+    with pytest.raises(ValueError, match="the held-out rows have none of class 'rare'; hold out more rows"):
         CalibratedClassifier(LogisticRegression(), cv=ShuffleSplit(1, test_size=0.1, random_state=0)).fit(X3, labels)
     with pytest.raises(ValueError, match=r"method must be one of 'auto', .*got 'sigmoid'"):
         CalibratedClassifier(LogisticRegression(), "sigmoid").fit(X, y)

@@ -78,7 +78,7 @@ def test_frame():
     [
         ([0, 1], [0.0, np.inf], {}, "scores must be finite"),
         ([1, 1], [0.0, 1.0], {}, "y holds one class only"),
-        ([0, 1, 2], [0.0, 1.0, 2.0], {}, "y holds 3 classes, but this looks at two"),
+        ([0, 1, 2], [0.0, 1.0, 2.0], {}, "y holds 3 classes, but this needs two"),
         ([0, 1], [0.0, 1.0], {"calibrators": ["plat"]}, "method must be one of 'auto', 'platt'"),
         ([0, 1], [0.0, 1.0], {"n_bins": 0}, "n_bins must be a whole number of at least 1"),
     ],

@@ -1,4 +1,4 @@
-"""Calibration: from scores to probabilities that mean what they say."""
+"""Calibration: from the scores of a classifier to calibrated probabilities."""
 
 from properly.calibration.affine import DirichletCalibration, MatrixScaling, StructuredMatrixScaling, VectorScaling
 from properly.calibration.auto import AutoCalibration

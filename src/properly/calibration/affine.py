@@ -131,12 +131,12 @@ class VectorScaling(AffineScaling):
 
 
 class MatrixScaling(AffineScaling):
-    """Every logit helps every class: p = softmax(W z + b), z the standardised logits.
+    """The full matrix: p = softmax(W z + b), z the standardised logits.
 
     z are the logits less their mean in every row, times `slope_`, which makes their root mean square 1: nothing
-    depends on the unit of the logits. K(K + 1) coefficients need many rows: `StructuredMatrixScaling` is the safer
-    choice. They have maximum likelihood, but for a ridge of a thousandth of a row towards the identity,
-    ½ · 0.001 (Σ (W - I)² + Σ b²), which keeps them finite where the classes are separable.
+    depends on the unit of the logits. K(K + 1) coefficients overfit unless there are many rows:
+    `StructuredMatrixScaling` is the safer choice. They have maximum likelihood, but for a ridge of a thousandth of a
+    row towards the identity, ½ · 0.001 (Σ (W - I)² + Σ b²), which keeps them finite where the classes are separable.
 
     Parameters
     ----------
@@ -167,11 +167,11 @@ class MatrixScaling(AffineScaling):
 
 
 class StructuredMatrixScaling(AffineScaling):
-    """Matrix scaling held at temperature scaling, the more strongly the more coefficients a group has.
+    """Matrix scaling with a penalty towards temperature scaling, stronger for groups of more coefficients.
 
     First the logits are divided by the best temperature. Then W and b of p = softmax(W z + b) minimise
     Σ weight · log loss + ½ strength (K Σ_k (W_kk - 1)² + K(K - 1) Σ_{k≠j} W_kj² + K Σ_k b_k²). With few rows this is
-    temperature scaling; more rows bend the diagonal and the intercepts first, and then whatever the data ask for.
+    close to temperature scaling; with more rows the diagonal and the intercepts adapt first, and then the rest of W.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ _STEEPEST = 1e50  # a penalty beyond its square is the same: nothing moves
 
 
 class DirichletCalibration(AffineScaling):
-    """p = softmax(W ln p + b), held where it mixes classes: what Dirichlet distributions of p in every class imply.
+    """p = softmax(W ln p + b), as Dirichlet distributions of p in every class imply, with a penalty on mixing classes.
 
     Minimises the mean log loss + off_diagonal · mean of W_kj² over k ≠ j + intercept · mean of b_k² ("ODIR"). The
     diagonal is free. What keeps it finite where the classes are separable is a ridge of a thousandth of a row, in the
@@ -352,9 +352,9 @@ def fit_softmax(features: Array, sample: Sample, weight: float, strengths: Array
         return objective.matrix(found.at.coef + found.step)
     if found.history[-1] > _GOOD_ENOUGH**2:
         warnings.warn(
-            f"the coefficients did not converge: a further step promises to lower the mean log loss by "
-            f"{found.history[-1]:.1g}. Look for scores that are far from all others, or use StructuredMatrixScaling, "
-            "which has a stronger penalty.",
+            f"the coefficients did not converge: the next step would lower the mean log loss by about "
+            f"{found.history[-1]:.1g}. Check the scores for outliers, or use StructuredMatrixScaling, which has a "
+            "stronger penalty.",
             ConvergenceWarning,
             stacklevel=4,
         )

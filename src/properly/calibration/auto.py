@@ -1,4 +1,4 @@
-"""The calibrator that chooses for itself."""
+"""Automatic calibration: a Bayesian average of many maps."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from properly.calibration.auto_maps import (
     fit_with_prior,
     for_many_classes,
     for_two_classes,
+    log_softmax,
 )
 from properly.calibration.base import Calibrator
 from properly.inputs.scores import Sample
 from properly.numeric.limits import FARTHEST
 from properly.numeric.probabilities import Array
 
-_BELIEF = 0.5  # that the scores are right as they are
-_DOUBT = 0.01  # of a row, which the average gives to the class proportions
-_NEGLIGIBLE = 1e-6  # the weight below which predictions do without a map
+_BELIEF = 0.5  # prior probability that the scores are calibrated as they are
+_DOUBT = 0.01  # the weight, in rows, of the class proportions in the average
+_NEGLIGIBLE = 1e-6  # predictions leave out maps of a smaller weight
 
 
 class FittedMap(NamedTuple):
@@ -35,32 +36,30 @@ class FittedMap(NamedTuple):
 
     def log_probabilities(self, logits: Array) -> Array:
         candidate = self.candidate
-        return np.asarray(
-            sc.log_softmax(apply(candidate.features(logits), self.coef, candidate.base_slope * logits), axis=1)
-        )
+        return log_softmax(apply(candidate.features(logits), self.coef, candidate.base_slope * logits))
 
 
 class AutoCalibration(Calibrator):
-    """Calibration for those who do not want to choose: an average of many maps, weighted by what the data say of them.
+    """An average of many calibration maps, weighted by their posterior probabilities, so that none has to be chosen.
 
-    Probabilities are averaged over a few dozen maps from scores to probabilities, and each map weighs as much as it is
-    probable given the calibration data (Bayesian model averaging). One of the maps leaves the scores as they are, and
-    half of the belief beforehand is its own: scores that are right already are hardly touched. A quarter belongs to
-    maps around that identity, a quarter to maps for scores of any unit, in equal parts.
+    Probabilities are averaged over a few dozen maps from scores to probabilities, each weighted by how probable it is
+    given the calibration data (Bayesian model averaging). One of the maps is the identity, which leaves the scores as
+    they are. It has half of the prior probability, so that scores that are calibrated already hardly change. A quarter
+    is shared equally by maps close to the identity, a quarter by maps for scores of any unit.
 
     - For two classes, a map's log-odds are a temperature times the score, or a straight line in it, or such a line plus
-      bends: asinh of the score, which tames over-confident scores, or eight cosines of its rank, which fit any smooth
+      bends: asinh of the score, which corrects overconfident scores, or eight cosines of its rank, which fit any smooth
       curve. Every coefficient has a Gaussian prior, and every map comes with several widths of it.
     - For K > 2 classes, the logit of a class is an intercept plus a slope times its own log-probability plus a slope
       times asinh of that, and in some of the maps plus a weighted sum of the other classes'. The slopes of the classes
       are a shared part plus one of their own, with priors of several widths for either.
 
-    What a map weighs is its evidence, ∫ likelihood(coefficients) · prior(coefficients), by Laplace's approximation at
-    the most probable coefficients: flexible maps pay for what they could have fitted. Few rows therefore give an answer
-    close to the simplest maps, many rows one close to the best. A hundredth of a row speaks for the class proportions,
-    whatever the score: no answer is quite certain, and none is lost to one bad surprise. Nothing is random, nothing is
-    split, the order of the rows does not matter, and no coefficient runs off to infinity, even if the classes are
-    separated.
+    The weight of a map is its prior probability times its evidence, ∫ likelihood(coefficients) · prior(coefficients),
+    by Laplace's approximation at the most probable coefficients. The evidence penalises flexible maps, so that few rows
+    give probabilities close to those of the simplest maps, and many rows those of the best. The class proportions,
+    whatever the score, are averaged in with the weight of 0.01 rows: no probability is exactly 0 or 1, and the log loss
+    of an unexpected label is finite. No random numbers and no held-out rows are used, the order of the rows does not
+    matter, and all coefficients are finite, even if the classes are separated.
 
     The map need not be monotone: rows ordered by probability may be in another order than by score. The time for n rows
     grows as n, for K classes as K⁴ while maps mix classes (beyond 12 classes only few of them do, beyond 30 none).
@@ -79,7 +78,8 @@ class AutoCalibration(Calibrator):
     log_proportions_ : array of shape (n_classes,)
     best_ : str
         The map of the largest weight. ``"identity"`` leaves the scores as they are; ``"near"`` maps start from the
-        identity, ``"free"`` ones from nothing; ``"proportions"`` ignores the scores; numbers are widths of priors.
+        identity, ``"free"`` ones from equal log-odds; ``"proportions"`` ignores the scores; numbers are widths of
+        priors.
 
     References
     ----------
@@ -93,7 +93,7 @@ class AutoCalibration(Calibrator):
     >>> score = random.normal(size=500) * 3.0
     >>> y = random.random(500) < 1.0 / (1.0 + np.exp(-score))
 
-    These scores are log-odds as they should be, and stay what they are; those of twice the size are halved:
+    These scores are calibrated log-odds and stay as they are; scores of twice the size are about halved:
 
     >>> AutoCalibration().fit(score, y).best_
     'identity'
@@ -117,7 +117,7 @@ class AutoCalibration(Calibrator):
         candidates = list((for_two_classes if sample.scores.ndim == 1 else for_many_classes)(logits, labels))
         coefs, evidence = _fit_all(candidates, logits, labels)
         self.log_proportions_ = np.log(np.bincount(labels.codes, weight) / weight.sum())
-        evidence = np.append(evidence, labels.log_likelihood(sc.log_softmax(logits, axis=1)))
+        evidence = np.append(evidence, labels.log_likelihood(log_softmax(logits)))
         doubt = _DOUBT / (_DOUBT + weight.sum())
         weights = (1.0 - doubt) * sc.softmax(evidence + np.log([*_beliefs(candidates), _BELIEF]))
         names = [*(each.name for each in candidates), "identity", "proportions"]
@@ -134,7 +134,7 @@ class AutoCalibration(Calibrator):
         constant = np.log(self.weights_["proportions"]) + self.log_proportions_
         log_p = np.tile(constant, (len(logits), 1))
         if self.weights_["identity"] > _NEGLIGIBLE:
-            log_p = np.logaddexp(log_p, np.log(self.weights_["identity"]) + sc.log_softmax(logits, axis=1))
+            log_p = np.logaddexp(log_p, np.log(self.weights_["identity"]) + log_softmax(logits))
         for each in self.maps_:
             log_p = np.logaddexp(log_p, np.log(each.weight) + each.log_probabilities(logits))
         return np.asarray(log_p[:, 1] - log_p[:, 0] if scores.ndim == 1 else log_p)
@@ -147,7 +147,7 @@ def _logits(scores: Array) -> Array:
 
 
 def _beliefs(candidates: list[Candidate]) -> Array:
-    """What is left beside the identity: half for the maps around it, half for the others, in equal parts."""
+    """Prior probabilities beside the identity's: half for the maps near it, half for the others, in equal parts."""
     near = np.array([each.base_slope > 0.0 for each in candidates])
     return 0.5 * (1.0 - _BELIEF) / np.where(near, near.sum(), (~near).sum())
 

@@ -10,7 +10,6 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
-from scipy import special as sc
 
 from properly.numeric.probabilities import Array
 from properly.numeric.scaling import Standardizer
@@ -170,7 +169,7 @@ class Joint:
 
     @classmethod
     def of(cls, logits: Array, weight: Array, others: bool) -> Joint:
-        log_p = sc.log_softmax(logits, axis=1)
+        log_p = log_softmax(logits)
         center, flat_center = (np.average(x, axis=0, weights=weight) for x in (log_p, np.arcsinh(log_p)))
         deviation = log_p - center
         deviation -= deviation.mean(axis=1, keepdims=True)
@@ -179,7 +178,7 @@ class Joint:
         return cls(max(float(spread), 1.0 / _WIDEST), center, flat_center, others)
 
     def __call__(self, logits: Array) -> list[Array]:
-        log_p = sc.log_softmax(logits, axis=1)
+        log_p = log_softmax(logits)
         flat = np.arcsinh(log_p) - self.flat_center
         rest = (log_p - self.center) / (self.unit * np.sqrt(log_p.shape[1]))
         return [
@@ -248,6 +247,12 @@ class Fitted(NamedTuple):
     log_evidence: float
 
 
+def log_softmax(logits: Array) -> Array:
+    """Of finite logits; for two classes SciPy's, which allows for infinite ones, takes half as long again."""
+    shifted = logits - logits.max(axis=1, keepdims=True)
+    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)))
+
+
 def apply(features: list[Array], coef: Array, offset: Array) -> Array:
     """Logits: the offset, plus for every class its own features times its own coefficients."""
     logits = np.array(offset)
@@ -286,7 +291,7 @@ class _Posterior:
 
     @cached_property
     def log_p(self) -> Array:
-        return np.asarray(sc.log_softmax(apply(self.features, self.coef, self.offset), axis=1))
+        return log_softmax(apply(self.features, self.coef, self.offset))
 
     @cached_property
     def value(self) -> float:

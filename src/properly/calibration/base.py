@@ -1,9 +1,9 @@
-"""What every calibrator does: check, convert, predict; and how one-versus-rest makes K classes out of two."""
+"""The base classes of calibrators: checks and predictions, and more than two classes one versus rest."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,7 +31,7 @@ from properly.numeric.probabilities import Array
 class Calibrator(ClassifierMixin, BaseEstimator):
     """Turns scores into class probabilities, learned from scores of rows whose class is known.
 
-    The rows must not be those that the scoring model was trained on: it looks better there than it is.
+    Use held-out rows, not those that the scoring model was trained on: there its scores are overconfident.
 
     Scores are log-odds of the second class, of shape (n,) or (n, 1), for two classes; for K > 2 they are logits or
     log-probabilities of shape (n, K), columns in the order of the sorted classes. With ``input="probability"`` they
@@ -45,6 +45,7 @@ class Calibrator(ClassifierMixin, BaseEstimator):
     input: str
     classes_: NDArray[Any]
     reader_: Reader
+    _decisions_from_probabilities: ClassVar[bool] = True
 
     def __init__(self, *, input: str = "score") -> None:
         self.input = input
@@ -93,7 +94,7 @@ class Calibrator(ClassifierMixin, BaseEstimator):
     def decision_function(self, scores: ArrayLike) -> Array:
         """The calibrated log-odds of the second of two classes, of shape (n,); log-probabilities (n, K) for more.
 
-        Where a probability is exactly 0 or 1 they are as large as float64 allows, not infinite.
+        Where a probability is exactly 0 or 1 they are ±1e100, not infinite.
         """
         return decisions(self._log_scores(self._read(scores)))
 

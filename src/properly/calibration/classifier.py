@@ -45,29 +45,30 @@ class CalibratedPair:
 
 
 class CalibratedClassifier(MetaEstimatorMixin, LogScoreClassifier):
-    """Any classifier, with its scores turned into probabilities that mean what they say.
+    """Any classifier with a calibrator, which turns its scores into calibrated probabilities.
 
-    A classifier looks better on the rows it was trained on than it is, so these rows must not calibrate it. `fit`
-    trains the classifier on all folds but one and scores the rows of that one, fold after fold. The scores of all rows
-    together fit the calibrator; then the classifier is trained once more, on everything. With ``ensemble=True`` every
-    fold keeps its own classifier and calibrator instead, and probabilities are averaged: slower to predict, and each
-    calibrator sees the rows of one fold only. A classifier that is fitted already, on other rows, comes as
-    ``sklearn.frozen.FrozenEstimator(classifier)``; then every row calibrates, and `cv` and `ensemble` do not matter.
+    Scores of rows that a classifier was trained on are overconfident, so a calibrator needs scores of held-out rows.
+    `fit` trains the classifier on all folds but one and scores the rows of that one, fold after fold. The calibrator is
+    fitted to the held-out scores of all rows, and the classifier is trained once more, on all rows. With
+    ``ensemble=True`` every fold keeps its own classifier and calibrator instead, and probabilities are averaged: slower
+    to predict, and every calibrator is fitted to the rows of a single fold. A classifier that is fitted already, on
+    other rows, is passed as ``sklearn.frozen.FrozenEstimator(classifier)``; then the calibrator is fitted to all rows,
+    and `cv` and `ensemble` are not used.
 
     Scores are those of ``decision_function``, or else the log-odds (for K > 2 classes the logarithms) of the class
     probabilities, taken from ``predict_log_proba`` where there is one, so that tiny probabilities keep their digits. A
-    probability of 0 is read as half the smallest positive one among the rows that calibrate if there was a 0 among
-    them, and otherwise as far less than any seen; 1 mirrors this for two classes.
+    probability of 0 is read as half the smallest positive one among the calibration rows if there was a 0 among them,
+    and otherwise as far less than any of them; 1 mirrors this for two classes.
 
     Parameters
     ----------
     estimator : classifier
     method : str or `Calibrator`, default "auto"
         A key of `properly.calibration.methods.METHODS`, such as "platt", "isotonic", "beta" or "temperature", or an
-        unfitted calibrator; its `input` does not matter.
+        unfitted calibrator, whose `input` is not used.
     cv : int, splitter or iterable of (train, test), default 5
         A number means stratified folds; it is lowered to the number of rows in the rarest class. A row that is held out
-        several times counts as one row in total, one that is never held out does not calibrate.
+        several times counts as one row in total, one that is never held out is not used for calibration.
     ensemble : bool, default False
     n_jobs : int, optional
         The number of folds that are fitted at the same time.
@@ -77,7 +78,7 @@ class CalibratedClassifier(MetaEstimatorMixin, LogScoreClassifier):
     classes_ : array of shape (n_classes,)
     pairs_ : list of `CalibratedPair`
         One, or one a fold if ``ensemble=True``.
-    estimator_, calibrator_ : those of the pair, if there is one only
+    estimator_, calibrator_ : those of the pair, if there is a single one
     n_features_in_, feature_names_in_ : those of the estimator, if it has them
 
     Notes
@@ -91,7 +92,7 @@ class CalibratedClassifier(MetaEstimatorMixin, LogScoreClassifier):
 
     Examples
     --------
-    Naive Bayes counts what correlated features say several times over, and is far too sure:
+    Naive Bayes counts the evidence of correlated features several times, and is overconfident:
 
     >>> import numpy as np
     >>> from sklearn.metrics import log_loss
@@ -139,14 +140,14 @@ class CalibratedClassifier(MetaEstimatorMixin, LogScoreClassifier):
         X : what the estimator takes: an array, a sparse matrix, a data frame, a list of texts
         y : array of shape (n,)
         sample_weight : array of shape (n,), optional
-            Goes to the calibrator, and to the estimator if its `fit` has such a parameter. Weight 0 means that the row
-            is not there: folds by number are folds of the other rows, and from those of a splitter or a list it is
-            dropped. Weight 2 means the row twice, and both in the same fold.
+            Goes to the calibrator, and to the estimator if its `fit` has such a parameter. Rows of weight 0 are left
+            out: a number of folds means folds of the other rows, and they are dropped from the folds of a splitter or a
+            list. Weight 2 means the row twice, and both in the same fold.
         groups : array of shape (n,), optional
             For splitters that need it, such as ``GroupKFold``.
         **fit_params
-            Goes to the estimator's `fit`; what has an entry a row is split like X. If metadata routing is enabled in
-            scikit-learn, weights, groups and these go where they are requested.
+            Passed to the estimator's `fit`; what has an entry for each row is split like X. If metadata routing is
+            enabled in scikit-learn, weights, groups and these go where they are requested.
         """
         X, y = indexable(X, y)
         n_rows = len(_one_label_a_row(y))
@@ -167,7 +168,10 @@ class CalibratedClassifier(MetaEstimatorMixin, LogScoreClassifier):
         else:
             splits = list(self._splits(X, y, for_split, codes))
             if not splits:
-                raise ValueError("cv holds out no row of positive weight; the calibrator needs rows of every class.")
+                raise ValueError(
+                    "cv holds out no row of positive weight, but the calibrator needs held-out rows of every class; "
+                    "check the splits."
+                )
             found = Parallel(n_jobs=self.n_jobs)(delayed(task.train_and_score)(*each, self.ensemble) for each in splits)
             held_out = [test for _, test in splits]
             if not self.ensemble:
@@ -210,7 +214,7 @@ class CalibratedClassifier(MetaEstimatorMixin, LogScoreClassifier):
 
     def _only_pair(self, name: str) -> CalibratedPair:
         if len(self.pairs_) > 1:
-            raise AttributeError(f"with ensemble=True there is one {name} a fold; see pairs_.")
+            raise AttributeError(f"with ensemble=True every fold has its own {name}; see pairs_.")
         return self.pairs_[0]
 
     def _routed(self, sample_weight: Any, groups: Any, fit_params: dict[str, Any]) -> tuple[dict[str, Any], ...]:
@@ -246,8 +250,8 @@ class CalibratedClassifier(MetaEstimatorMixin, LogScoreClassifier):
             count = np.bincount(codes[rows])
             if count.min() < 2:
                 raise ValueError(
-                    f"class {self.classes_.tolist()[count.argmin()]!r} has one row only, but every class must be both "
-                    "trained on and held out; add rows of it, or leave the class out."
+                    f"class {self.classes_.tolist()[count.argmin()]!r} has a single row, but every class must be both "
+                    "trained on and held out; add rows of this class, or leave it out."
                 )
             folds = check_cv(min(int(cv), int(count.min())), codes[rows], classifier=True)
             splits = folds.split(codes[rows], codes[rows], **_check_method_params(X, for_split, rows))
@@ -255,16 +259,20 @@ class CalibratedClassifier(MetaEstimatorMixin, LogScoreClassifier):
             splits, rows = check_cv(cv).split(X, y, **for_split), np.arange(len(codes))
         for number, sides in enumerate(splits):
             train, test = (rows[side][codes[rows[side]] >= 0] for side in sides)
-            self._require_all(codes[train], f"split {number} of cv trains", "use stratified folds, or fewer")
+            self._require_all(
+                codes[train], f"the training rows of split {number} of cv", "use stratified folds, or fewer folds"
+            )
             if self.ensemble:
-                self._require_all(codes[test], f"split {number} of cv calibrates", "use ensemble=False, or fewer folds")
+                self._require_all(
+                    codes[test], f"the held-out rows of split {number} of cv", "use ensemble=False, or fewer folds"
+                )
             if len(test):
                 yield train, test
 
-    def _require_all(self, codes: NDArray[Any], who: str, remedy: str) -> None:
+    def _require_all(self, codes: NDArray[Any], which: str, remedy: str) -> None:
         missing = np.flatnonzero(np.bincount(codes, minlength=len(self.classes_)) == 0)
         if len(missing):
-            raise ValueError(f"{who} without class {self.classes_.tolist()[missing[0]]!r}; {remedy}.")
+            raise ValueError(f"{which} have none of class {self.classes_.tolist()[missing[0]]!r}; {remedy}.")
 
     def _calibrated(
         self, estimator: Any, scores: Array, codes: NDArray[Any], rows: Indices, weight: Array | None
@@ -273,10 +281,10 @@ class CalibratedClassifier(MetaEstimatorMixin, LogScoreClassifier):
         own = getattr(estimator, "classes_", self.classes_)
         if not np.array_equal(own, self.classes_):
             raise ValueError(
-                f"the estimator knows the classes {np.asarray(own).tolist()}, the rows that calibrate hold "
-                f"{self.classes_.tolist()}; both need the same classes."
+                f"the estimator was trained on the classes {np.asarray(own).tolist()}, but the calibration rows have "
+                f"{self.classes_.tolist()}; both must have the same classes."
             )
-        self._require_all(codes, "cv leaves the calibrator", "hold out more rows")
+        self._require_all(codes, "the held-out rows", "hold out more rows")
         times = np.bincount(rows)[rows]
         if weight is not None or times.max() > 1:
             weight = (1.0 if weight is None else weight[rows]) / times
@@ -301,7 +309,7 @@ class CalibratedClassifier(MetaEstimatorMixin, LogScoreClassifier):
 
 
 class ScoringTask(NamedTuple):
-    """What is fitted to which rows."""
+    """The estimator and the data that it is trained on, fold by fold."""
 
     estimator: Any
     X: Any
@@ -337,7 +345,7 @@ def require_class_scores(estimator: Any, n_classes: int) -> None:
 
 
 def scores_of(estimator: Any, X: Any) -> Array:
-    """What a classifier says of rows: its decision function, or log-odds (n,) or log-probabilities (n, K).
+    """The scores of rows: a classifier's decision function, or log-odds (n,) or log-probabilities (n, K).
 
     The latter are infinite where a probability is 0 or 1.
     """
@@ -357,7 +365,7 @@ def scores_of(estimator: Any, X: Any) -> Array:
 
 
 def _decides(estimator: Any) -> bool:
-    """Whether there is a decision function that is more than logarithms of probabilities without their infinities."""
+    """Whether there is a decision function that is not merely a finite version of its log-probabilities."""
     from_probabilities = getattr(innermost(estimator), "_decisions_from_probabilities", False)
     return hasattr(estimator, "decision_function") and not from_probabilities
 
@@ -365,15 +373,15 @@ def _decides(estimator: Any) -> bool:
 def _refuse_pairs(inner: Any) -> None:
     if getattr(inner, "decision_function_shape", None) == "ovo":
         raise ValueError(
-            f'{type(inner).__name__} has decision_function_shape="ovo", one score a pair of classes, but a calibrator '
-            'needs one a class; use decision_function_shape="ovr".'
+            f'{type(inner).__name__} has decision_function_shape="ovo", one score for each pair of classes, but a '
+            'calibrator needs one for each class; use decision_function_shape="ovr".'
         )
 
 
 def _no_scores(estimator: Any) -> ValueError:
     return ValueError(
-        f"{type(estimator).__name__} has neither decision_function nor predict_proba, but one is needed; use a "
-        'classifier that has one (for VotingClassifier, voting="soft").'
+        f"{type(estimator).__name__} has neither decision_function nor predict_proba; use a classifier that has one "
+        '(for VotingClassifier, voting="soft").'
     )
 
 
@@ -382,7 +390,7 @@ def _one_label_a_row(y: Any) -> Any:
         raise ValueError("CalibratedClassifier requires y to be passed, but the target y is None.")
     if np.ndim(y) == 2 and np.shape(y)[1] > 1:
         raise ValueError(
-            f"y has shape {np.shape(y)}: several labels a row; calibrate each by itself, with "
+            f"y has shape {np.shape(y)}, several labels in each row; calibrate every label by itself, with "
             "sklearn.multiclass.OneVsRestClassifier(CalibratedClassifier(...))."
         )
     return y

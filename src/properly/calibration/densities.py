@@ -218,8 +218,8 @@ class DensityCalibration(BinaryCalibrator):
     p(+|s) = π₊ f₊(s)/(π₊ f₊(s) + π₋ f₋(s)), with π_c = (N_c + 1)/(N + 2) and N_c the weight of a class.
 
     The scale of a half-density is at least σ/(N_c + 1), with σ the standard deviation of all scores: a class that has
-    one row, or one score, is thus spread a little rather than being a spike of infinite height. If all scores
-    are equal they tell nothing, and the probability is π₊ everywhere.
+    one row, or one score, thus has a narrow but finite density. If all scores are equal, the probability is π₊
+    for every score.
 
     With ``monotone=True`` the log-odds rise with the score, or fall if the scores of the class are lower on average
     than those of the rest: high scores then mean the first of two classes.

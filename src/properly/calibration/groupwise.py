@@ -1,4 +1,4 @@
-"""Straight lines on top of pooled log-odds, one for each group of rows, found together."""
+"""Calibration of groups of rows: a straight line for each on top of pooled log-odds, all fitted together."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class GroupRows(NamedTuple):
 
 
 def _log_belief(spread: float) -> float:
-    """Half of the belief beforehand is that groups are alike; the other values share the other half."""
+    """Half of the prior probability is that groups do not differ; the other values share the other half."""
     return float(np.log(0.5 if spread == 0.0 else 0.5 / (len(SPREADS) - 1)))
 
 
@@ -62,7 +62,7 @@ class GroupLines:
         cls, score: Array, positive: NDArray[np.bool_], weight: Array, group: Indices, n_groups: int
     ) -> GroupLines:
         """Of pooled log-odds; `group` has the places of the rows' groups."""
-        uncertain = np.abs(score) < CERTAIN  # the others cannot be moved, and so tell nothing
+        uncertain = np.abs(score) < CERTAIN  # no line changes probabilities of 0 and 1
         if not uncertain.any():
             none = np.zeros(n_groups + 1)
             return cls(Standardizer(0.0, 0.0), none, none, (0.0, 0.0), none[:-1])
@@ -163,22 +163,22 @@ class GroupwiseCalibration(BaseEstimator):
     First the method is fitted to all rows, which gives pooled log-odds l. Then every group g has a straight line on top
     of them, ln(p/q) = l + a_g + b_g z, with z the pooled log-odds in units of their spread. The lines are not free:
     a_g ~ N(0, σ²) and b_g ~ N(0, τ²) over the groups. σ and τ are those among 0, 0.05, 0.1, 0.2, ..., 3.2 that are most
-    probable given the labels of all groups together, by Laplace's approximation, where half of the belief beforehand
-    is that they are 0 (empirical Bayes); a_g and b_g are then the most probable ones. Groups that do not differ by more
-    than chance therefore keep the pooled map, exactly; a large group of a differing kind gets the line that fits its
-    own rows; and a small one lies in between, as far as its rows tell. Rows of a single class tell something, too.
+    probable given the labels of all groups together, by Laplace's approximation, where each is 0 with the prior
+    probability ½ (empirical Bayes); a_g and b_g are then the most probable ones. Groups that do not differ by more than
+    chance therefore keep exactly the pooled map; a large group that differs gets the line that fits its own rows; and a
+    small one lies in between. A group may have rows of a single class.
 
     A group that was not seen in `fit` has the pooled map, with a warning if none was seen. Pooled probabilities of
-    exactly 0 and 1 stay. More than two classes are treated one versus rest, and probabilities divided by their sum (all
-    equal if every one of them is 0). If the groups differ in more than a straight line and have thousands of rows each,
-    fit a calibrator to each of them instead.
+    exactly 0 and 1 do not change. More than two classes are treated one versus rest, and probabilities divided by their
+    sum (all equal if every one of them is 0). If the groups differ in more than a straight line and have thousands of
+    rows each, fit a calibrator to each of them instead.
 
     Parameters
     ----------
     method : str or `Calibrator`, default "auto"
         Of the pooled map: a key of `properly.calibration.methods.METHODS`, or an unfitted calibrator.
     input : {"score", "probability"}, default "score"
-        As in `Calibrator`; that of a calibrator given as `method` does not matter.
+        As in `Calibrator`; that of a calibrator given as `method` is not used.
 
     Attributes
     ----------
@@ -290,8 +290,8 @@ class GroupwiseCalibration(BaseEstimator):
         names, index = _distinct(groups)
         if len(names) and known.keys().isdisjoint(names.tolist()):
             warnings.warn(
-                f"none of the groups was seen in fit: got {names.tolist()[0]!r} and the like, where fit had "
-                f"{self.groups_.tolist()[0]!r} and the like; every row has the pooled map.",
+                f"none of the groups was seen in fit: got groups such as {names.tolist()[0]!r}, but fit had groups "
+                f"such as {self.groups_.tolist()[0]!r}; the pooled map is used for every row.",
                 UserWarning,
                 stacklevel=4,
             )
@@ -300,7 +300,7 @@ class GroupwiseCalibration(BaseEstimator):
 
 def _checked_groups(groups: ArrayLike | None, n_rows: int) -> NDArray[Any]:
     if groups is None:
-        raise ValueError("groups must have one entry for each row, got None; without groups, use a calibrator itself.")
+        raise ValueError("groups must have one entry for each row, got None; without groups, use a plain calibrator.")
     names = column_or_1d(groups, warn=False)
     if len(names) != n_rows:
         raise ValueError(f"groups has {len(names)} entries, scores has {n_rows} rows; every row needs a group.")

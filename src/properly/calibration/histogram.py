@@ -49,8 +49,9 @@ STRATEGIES: dict[str, Callable[[BinarySample, int], Array]] = {"width": _equal_w
 class HistogramBinning(BinaryCalibrator):
     """The probability of a score is the share of positives among the calibration rows of its bin.
 
-    A bin without rows takes the share of the nearest bin that has some (the lower of two). A bin of one class says
-    exactly 0 or 1, which makes the log loss of a surprise infinite. All scores of a bin are tied.
+    A bin without rows takes the share of the nearest bin that has some (the lower of two). A bin of a single class has
+    a probability of exactly 0 or 1, for which the log loss of an unexpected label is infinite. All scores of a bin are
+    tied.
 
     Parameters
     ----------

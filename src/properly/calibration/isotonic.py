@@ -55,7 +55,8 @@ class IsotonicCalibration(BinaryCalibrator):
     The calibration scores fall into blocks, and the probability of a block is its share of positives. This minimises
     the squared loss, and every other proper loss, among all non-decreasing functions. Equal scores are in one block.
     It needs more rows than the parametric methods (some thousand), and its ends tend to be blocks of a single class
-    with a probability of exactly 0 or 1: one surprise there makes the log loss infinite, unless ``strict=True``.
+    with a probability of exactly 0 or 1: a single unexpected label there makes the log loss infinite, unless
+    ``strict=True``.
 
     Parameters
     ----------

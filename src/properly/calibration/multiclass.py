@@ -128,7 +128,7 @@ class MulticlassCalibration(Calibrator):
       log-odds of the most probable class, as a problem of two classes: right or wrong. Where its probability rises, the
       others shrink in proportion. Where it falls, the logits of the row are divided by the temperature that lowers it
       so far, so that no other class overtakes; 1/K is the lowest value. The most probable class thus stays the same. If
-      it was right in every row calibrated with, its probability is (N + 1)/(N + 2), with N the weight of the rows,
+      it was right in every calibration row, its probability is (N + 1)/(N + 2), with N the weight of the rows,
       and 1/K if it never was.
     - ``"classwise"``: P(class k | p_k = c) = c for every k. The method is applied to each class against all others, and
       the probabilities are divided by their sum, which disturbs them again in part. This is what calibrators for two
@@ -136,13 +136,13 @@ class MulticlassCalibration(Calibrator):
     - ``"full"``: P(class k | p) = p_k for every k and the whole vector p. It takes a method that sees all classes
       together: "auto", "temperature", "ensemble_temperature", "vector", "matrix", "structured_matrix", "dirichlet".
 
-    More is asked of the data from sense to sense: K - 1 dimensions cannot be explored as one can. For two classes the
-    three senses are one, and the method is used as it is.
+    Each sense needs more data than the one before, as probabilities of K classes vary in K - 1 dimensions. For two
+    classes the three senses are the same, and the method is used as it is.
 
     Parameters
     ----------
     method : str or `Calibrator`, default "auto"
-        A key of `properly.calibration.methods.METHODS`, or an unfitted calibrator; its `input` does not matter.
+        A key of `properly.calibration.methods.METHODS`, or an unfitted calibrator, whose `input` is not used.
     target : {"confidence", "classwise", "full"}, default "full"
     input : {"score", "probability"}, default "score"
 

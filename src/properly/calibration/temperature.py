@@ -23,11 +23,11 @@ _TOLERANCE = 1e-8  # of the slope: a step this small leaves an error of about it
 class TemperatureScaling(Calibrator):
     """All logits are divided by one temperature T > 0: p = softmax(logits/T), for two classes ln(p/q) = s/T.
 
-    T > 1 cools an overconfident model down, T < 1 sharpens a timid one; the ranking of the classes stays. T has maximum
-    likelihood, which is a convex problem in the slope 1/T. Two cases have no finite answer of their own. If the logits
-    are no better than none at all, the slope is 0 and all classes are equally probable. If every row's own class has
-    the highest logit, the likelihood would grow with the slope for ever; each label then counts as another class with
-    a total probability of 1/(N + 2), spread evenly, N being the weight of its class.
+    T > 1 makes an overconfident model less confident, T < 1 an underconfident one more; the ranking of the classes
+    stays. T has maximum likelihood, which is a convex problem in the slope 1/T. If the logits predict no better than
+    equal probabilities, the slope is 0 and all classes are equally probable. If every row's own class has the highest
+    logit, the likelihood has no finite maximum; every label is then treated as wrong with the probability 1/(N + 2),
+    spread evenly over the other classes, with N the weight of its class.
 
     Parameters
     ----------

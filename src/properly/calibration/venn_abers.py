@@ -37,8 +37,8 @@ class VennAbersCalibration(BinaryCalibrator):
     """Isotonic regression that allows for the row to be predicted: p₀ if its label were 0, p₁ if it were 1.
 
     One of the two is the value of an isotonic fit that includes the row with its true label, so the pair is calibrated
-    in a precise sense, whatever the scores are, as long as rows are exchangeable. The gap p₁ - p₀ shows how much
-    the calibration rows near a score can be trusted. The single probability p = p₁/(1 - p₀ + p₁) is never 0 or 1.
+    in a precise sense, whatever the scores are, as long as rows are exchangeable. The gap p₁ - p₀ shows how
+    uncertain the probability of a score is. The single probability p = p₁/(1 - p₀ + p₁) is never 0 or 1.
 
     A row between two calibration scores has the p₁ of the upper and the p₀ of the lower one; beyond all scores p₁ is 1
     and p₀ is 0, respectively. All values are found exactly, together, in the time of a sort.

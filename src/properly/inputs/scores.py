@@ -171,8 +171,8 @@ def checked_values(scores: ArrayLike, n_classes: int) -> Array:
             return values[:, 0]
         if values.ndim == 2 and values.shape[1] == 2:
             raise ValueError(
-                f"scores has shape {values.shape}, but two classes need one score a row: pass the column of the second "
-                "class for probabilities, the difference second - first for logits."
+                f"scores has shape {values.shape}, but two classes need one score for each row: pass the column of the "
+                "second class for probabilities, the difference second - first for logits."
             )
         if values.ndim != 1:
             raise ValueError(f"scores must have shape (n,) or (n, 1) for two classes, got {values.shape}.")
@@ -199,7 +199,9 @@ def checked_sample(
     share = np.bincount(codes, weight, len(classes))
     if (share == 0.0).any():
         empty = classes[share == 0.0].tolist()[0]
-        raise ValueError(f"every row of class {empty!r} has weight 0; drop these rows or weight them.")
+        raise ValueError(
+            f"every row of class {empty!r} has weight 0; drop these rows, or give some of them a positive weight."
+        )
     if weight.all():
         return values, codes, weight
     rows = weight > 0.0
@@ -245,7 +247,7 @@ def read_scores(y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None
     classes, codes = checked_labels(y)
     if len(classes) > 2:
         raise ValueError(
-            f"y holds {len(classes)} classes, but this looks at two; look at one class against the rest: y == label."
+            f"y holds {len(classes)} classes, but this needs two; pass y == label for one class against the rest."
         )
     values = ScoreReader()(checked_values(scores, 2))
     if np.abs(values).max() > _LARGEST_TO_SQUARE:
