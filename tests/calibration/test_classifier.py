@@ -497,7 +497,7 @@ def test_errors_name_the_remedy():
     labels = np.where(y3 == 0, "a", "b").astype(object)
     labels[[10, 20, 250]] = "rare"
     with pytest.raises(
-        ValueError, match="held-out rows of split . of cv have none of class 'rare'; use ensemble=False"
+        ValueError, match=r"held-out rows of split . of cv have none of class 'rare'; use ensemble=False"
     ):
         CalibratedClassifier(LogisticRegression(), cv=KFold(3), ensemble=True).fit(X3, labels)
     with pytest.raises(ValueError, match="the held-out rows have none of class 'rare'; hold out more rows"):
