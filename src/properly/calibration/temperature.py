@@ -12,7 +12,7 @@ from scipy import special as sc
 from properly.calibration.base import Calibrator
 from properly.classifier import log_probabilities
 from properly.inputs.scores import Sample
-from properly.numeric.limits import FARTHEST, LARGEST
+from properly.numeric.limits import FARTHEST, LARGEST, SMALLEST
 from properly.numeric.probabilities import Array
 from properly.numeric.scaling import root_mean_square
 from properly.solvers.dense import newton_minimum
@@ -101,8 +101,8 @@ class _Point(NamedTuple):
     value: None = None
 
     def step(self) -> Array:
-        """Newton's step, at most four times the slope: far from the optimum the curvature may vanish."""
-        return -self.gradient / max(self.curvature, 0.25 * float(abs(self.gradient[0] / self.coef[0])))
+        """Newton's step, which at most halves or quadruples the slope: curvature may vanish far from the optimum."""
+        return np.clip(-self.gradient / max(self.curvature, SMALLEST), -0.5 * self.coef, 3.0 * self.coef)
 
 
 def _noise(sample: Sample) -> Array:
