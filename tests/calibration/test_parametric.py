@@ -124,6 +124,22 @@ def test_beta_leaves_calibrated_scores_alone():
     assert [*fitted.coef, fitted.intercept] == pytest.approx([1.0, 1.0, 0.0], abs=0.03)
 
 
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12, 1e300])
+@pytest.mark.parametrize("informative", [1e-7, 1e-2, 1.0, 1e6])
+def test_temperatures_far_from_where_the_search_starts(scale, informative):
+    """Most rows share a logit that is large or small beside those that tell the classes apart."""
+    rng = np.random.default_rng(0)
+    y = np.arange(400) % 2
+    scores = np.where(np.arange(400) < 40, informative * (2 * y - 1 + 2.0 * rng.normal(size=400)), 1.0 - 2.0 * (y == 0))
+    scores[40:][::10] *= -1.0
+    model = TemperatureScaling().fit(scale * scores, y)
+    p = model.predict_proba(scale * scores)[:, 1]
+    unit = np.abs(scores).max()
+    slope = (p - y) @ scores / unit  # the derivative of the loss
+    assert model.slope_ > 0.0
+    assert slope == pytest.approx(0.0, abs=1e-9)
+
+
 def softmax_loss(slope, logits, y):
     return -np.mean(sc.log_softmax(slope * logits, axis=1)[np.arange(len(y)), y])
 

@@ -64,7 +64,7 @@ class AffineScaling(Calibrator):
     def _fit(self, sample: Sample) -> None:
         self.slope_ = self._slope(sample)
         n_classes = len(self.classes_)
-        weight = float(len(sample.codes) if sample.weight is None else sample.weight.sum())
+        weight = sample.total_weight
         diagonal, off_diagonal, intercept = self._strengths(n_classes, weight)
         strengths = np.full((n_classes, n_classes + 1), off_diagonal)
         strengths[:, -1] = intercept

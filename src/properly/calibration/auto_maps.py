@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from properly.numeric.probabilities import Array
-from properly.numeric.scaling import Standardizer
+from properly.numeric.scaling import Standardizer, root_mean_square
 from properly.solvers.dense import newton_minimum, positive_factor
 
 # Standard deviations of the priors, in log-odds over one standard deviation of the scores unless said otherwise.
@@ -43,23 +43,15 @@ class Candidate(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Temperature:
-    """The log-odds themselves, in units of their root mean square."""
-
-    standardize: Standardizer
-
-    def __call__(self, logits: Array) -> list[Array]:
-        return _of_second_class(self.standardize(logits[:, 1])[:, None])
-
-
-@dataclass(frozen=True)
 class Straight:
-    """An intercept and the standardised log-odds."""
+    """The standardised log-odds, after an intercept unless that is left out."""
 
     standardize: Standardizer
+    intercept: bool = True
 
     def columns(self, score: Array) -> Array:
-        return np.column_stack([np.ones_like(score), self.standardize(score)])
+        z = self.standardize(score)
+        return np.column_stack([np.ones_like(z), z]) if self.intercept else z[:, None]
 
     def __call__(self, logits: Array) -> list[Array]:
         return _of_second_class(self.columns(logits[:, 1]))
@@ -132,9 +124,8 @@ def for_two_classes(logits: Array, labels: Labels) -> Iterator[Candidate]:
     score, weight = logits[:, 1], labels.weight
     standardize = Standardizer.of(score, weight)
     spread = min(standardize.scale, _WIDEST)
-    largest = float(np.abs(score).max(initial=0.0)) or 1.0
-    unit = largest * float(np.sqrt(np.average(np.square(score / largest), weights=weight)))
-    temperature = Temperature(Standardizer(0.0, unit))
+    unit = root_mean_square(score, weight)
+    temperature = Straight(Standardizer(0.0, unit), intercept=False)
     yield Candidate(f"near {NEAR[-1]:g} temperature", 1.0, temperature, _precision(NEAR[-1] * min(unit, _WIDEST)))
     yield Candidate(f"free {FREE[-1]:g} temperature", 0.0, temperature, _precision(FREE[-1]))
     lines = [(f"near {sd:g}", 1.0, (sd, sd * spread)) for sd in NEAR] + [(f"free {sd:g}", 0.0, (sd, sd)) for sd in FREE]
@@ -173,25 +164,17 @@ class Joint:
         center, flat_center = (np.average(x, axis=0, weights=weight) for x in (log_p, np.arcsinh(log_p)))
         deviation = log_p - center
         deviation -= deviation.mean(axis=1, keepdims=True)
-        largest = float(np.abs(deviation).max()) or 1.0
-        spread = largest * np.sqrt(np.average(np.square(deviation / largest), axis=0, weights=weight).mean())
-        return cls(max(float(spread), 1.0 / _WIDEST), center, flat_center, others)
+        return cls(max(root_mean_square(deviation, weight), 1.0 / _WIDEST), center, flat_center, others)
 
     def __call__(self, logits: Array) -> list[Array]:
         log_p = log_softmax(logits)
         flat = np.arcsinh(log_p) - self.flat_center
         rest = (log_p - self.center) / (self.unit * np.sqrt(log_p.shape[1]))
-        return [
-            np.column_stack(
-                [
-                    np.ones(len(log_p)),
-                    log_p[:, k] / self.unit,
-                    flat[:, k],
-                    *([np.delete(rest, k, axis=1)] if self.others else []),
-                ]
-            )
-            for k in range(log_p.shape[1])
-        ]
+        columns = []
+        for k in range(log_p.shape[1]):
+            own = [np.ones(len(log_p)), log_p[:, k] / self.unit, flat[:, k]]
+            columns.append(np.column_stack([*own, np.delete(rest, k, axis=1)] if self.others else own))
+        return columns
 
 
 def for_many_classes(logits: Array, labels: Labels) -> Iterator[Candidate]:

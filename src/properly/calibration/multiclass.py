@@ -40,8 +40,7 @@ class Confidence:
         rows, top = np.arange(len(sample.codes)), sample.scores.argmax(axis=1)
         right = sample.codes == top
         if right.all() or not right.any():
-            total = float(len(right) if sample.weight is None else sample.weight.sum())
-            return cls(None, np.log1p(total) * (1.0 if right.all() else -1.0))
+            return cls(None, float(np.log1p(sample.total_weight)) * (1.0 if right.all() else -1.0))
         return cls(calibrator._fit_binary(BinarySample(class_log_odds(sample.scores)[rows, top], right, sample.weight)))
 
     def log_scores(self, logits: Array) -> Array:

@@ -12,8 +12,9 @@ from scipy import special as sc
 from properly.calibration.base import Calibrator
 from properly.classifier import log_probabilities
 from properly.inputs.scores import Sample
-from properly.numeric.limits import FARTHEST, LARGEST
+from properly.numeric.limits import FARTHEST, LARGEST, SMALLEST
 from properly.numeric.probabilities import Array
+from properly.numeric.scaling import root_mean_square
 from properly.solvers.dense import newton_minimum
 
 _MAX_ITER = 200
@@ -86,7 +87,7 @@ def best_slope(sample: Sample) -> float:
         expected, curvature = problem.sums(float(slope[0]))
         return _Point(slope, np.array([expected - own]), curvature)
 
-    start = np.array([1.0 / float(np.sqrt(np.mean(np.square(logits))))])
+    start = np.array([1.0 / root_mean_square(logits, None)])
     found = newton_minimum(point, start, _TOLERANCE, _MAX_ITER, gap=lambda at: np.abs(at.step() / at.coef)[0])
     return float((found.at.coef[0] + found.step[0]) / unit)
 
@@ -100,8 +101,8 @@ class _Point(NamedTuple):
     value: None = None
 
     def step(self) -> Array:
-        """Newton's step, at most four times the slope: far from the optimum the curvature may vanish."""
-        return -self.gradient / max(self.curvature, 0.25 * float(abs(self.gradient[0] / self.coef[0])))
+        """Newton's step, which at most halves or quadruples the slope: curvature may vanish far from the optimum."""
+        return np.clip(-self.gradient / max(self.curvature, SMALLEST), -0.5 * self.coef, 3.0 * self.coef)
 
 
 def _noise(sample: Sample) -> Array:

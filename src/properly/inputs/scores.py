@@ -53,6 +53,10 @@ class Sample(NamedTuple):
     weight: Array | None
     of_probabilities: bool = False  # logits are logarithms of probabilities, which add up to 1 in every row
 
+    @property
+    def total_weight(self) -> float:
+        return float(len(self.codes) if self.weight is None else self.weight.sum())
+
     def against_rest(self) -> list[BinarySample]:
         """The second of two classes against the first, or each of more against the others."""
         columns = class_log_odds(self.scores, self.of_probabilities).T

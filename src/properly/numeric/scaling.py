@@ -11,6 +11,15 @@ from properly.numeric.limits import FARTHEST
 from properly.numeric.probabilities import Array
 
 
+def root_mean_square(x: Array, weight: Array | None) -> float:
+    """√(Σ weight x²/Σ weight) of numbers (n,), or of all numbers of rows (n, K); no square overflows or vanishes."""
+    largest = float(np.abs(x).max(initial=0.0))
+    if largest == 0.0:
+        return 0.0
+    squares = np.square(x / largest)
+    return largest * float(np.sqrt(np.average(squares.reshape(len(x), -1).mean(axis=1), weights=weight)))
+
+
 @dataclass(frozen=True)
 class Standardizer:
     """z = (score - center)/scale: mean 0 and standard deviation 1 over the calibration data.

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from properly.calibration.auto import _NEGLIGIBLE, AutoCalibration, FittedMap
-from properly.calibration.auto_maps import _WAVES, Curve, Flattening, Joint, Straight, Temperature, Waves
+from properly.calibration.auto_maps import _WAVES, Curve, Flattening, Joint, Straight, Waves
 from properly.numeric.limits import FARTHEST
 from properly.onnx.graph import Value, interpolated, log_expit, log_softmax, logsumexp
 from properly.onnx.maps import standardised
@@ -38,10 +38,8 @@ def auto_of_two(model: AutoCalibration, score: Value) -> Value:
 
 
 def _features_of_two(features: Any, s: Value) -> Value:
-    if isinstance(features, Temperature):
-        return standardised(features.standardize, s)
     if isinstance(features, Straight):
-        return _straight(features.standardize, s)
+        return _straight(features.standardize, s) if features.intercept else standardised(features.standardize, s)
     if isinstance(features, Curve):
         straight = _straight(features.straight.standardize, s)
         return straight.beside((_bends(features.bends, s) - straight @ features.line) / features.scale)
