@@ -8,20 +8,18 @@ example: properly audit predictions.parquet --target y --probability p --costs 1
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import properly
 from properly.cli.arguments import Arguments, path, require_distinct
-from properly.cli.console import table_of
+from properly.cli.main import table_of
 from properly.files import FilePath, atomic_path, check_output
 from properly.progress import progress
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add = Arguments(parser, audit_table)
+def add_arguments(add: Arguments) -> None:
     add("table")
     add("--target COLUMN")
     add("--probability COLUMN", nargs="+")
@@ -30,10 +28,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--costs A:B", lambda text: properly.metrics.parse_costs(text))
     add("--weight COLUMN")
     add("--report FILE", path)
-
-
-def run(arguments: argparse.Namespace) -> dict[str, Any]:
-    return audit_table(**vars(arguments))
 
 
 def audit_table(
@@ -162,3 +156,6 @@ def _show_groups(groups: list[dict[str, Any]], console: Any) -> None:
     ]
     console.print(f"\n{len(off)} of {len(groups)} groups are miscalibrated:")
     console.print(table_of(["group", "rows", "mean probability", "observed share"], rows))
+
+
+run = audit_table

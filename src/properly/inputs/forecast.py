@@ -1,4 +1,4 @@
-"""Labels, probabilities and weights, checked together into a `Forecast`."""
+"""Labels, probabilities and weights, checked together into a `Forecast`; thresholds and groups that go with it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special as sc
 
 from properly.inputs.labels import forecast_labels
-from properly.inputs.options import checked_names, checked_thresholds
+from properly.inputs.options import checked_names, checked_thresholds, numbered
 from properly.inputs.scores import BinarySample
 from properly.inputs.weights import read_weight
 from properly.numeric.probabilities import Array, Probabilities, as_float, as_probabilities, log_of_complement
@@ -240,3 +240,45 @@ def read_thresholds(thresholds: ArrayLike | None, forecasts: Mapping[str, Foreca
     total = next(iter(forecasts.values())).total
     end = np.log(10.0 * min(max(total, 10.0), _MANY))
     return np.union1d(np.linspace(0.0, 1.0, _POINTS + 1), sc.expit(np.linspace(-end, end, _POINTS)))
+
+
+MISSING = "(missing)"
+
+
+def read_groups(group: ArrayLike, forecast: Forecast) -> tuple[tuple[str, ...], NDArray[np.intp]]:
+    """The names of the groups in sorted order, missing values last, and the position of the group of every row.
+
+    Rows of weight 0 are left out, as they are in the forecast.
+    """
+    labels = np.asarray(group)
+    if labels.dtype.kind in "US" and isinstance(group, list | tuple):
+        labels = np.array(group, dtype=object)  # NumPy would make the text "nan" of a missing value among texts
+    if labels.shape != (forecast.n_given,):
+        raise ValueError(
+            f"group must be a label for each row of y, of shape ({forecast.n_given},), got {labels.shape}."
+        )
+    return _coded(forecast.kept(labels))
+
+
+def _coded(labels: NDArray[Any]) -> tuple[tuple[str, ...], NDArray[np.intp]]:
+    if labels.dtype != object:
+        found, codes = np.unique(labels, return_inverse=True)
+        return tuple(MISSING if _is_missing(each) else str(each) for each in found), codes
+    values = labels.tolist()
+    distinct = set(values)
+    known = [each for each in distinct if not _is_missing(each)]
+    try:
+        known.sort()
+    except TypeError:  # labels of several kinds
+        known.sort(key=str)
+    position = dict.fromkeys(distinct, len(known)) | {each: k for k, each in enumerate(known)}
+    names = numbered([str(each) for each in known] + [MISSING] * (len(known) < len(distinct)))
+    return names, np.fromiter(map(position.__getitem__, values), dtype=np.intp, count=len(values))
+
+
+def _is_missing(label: Any) -> bool:
+    """None, and what is not equal to itself or cannot be compared: nan, NaT, pandas' NA."""
+    try:
+        return label is None or bool(label != label)
+    except TypeError:
+        return True

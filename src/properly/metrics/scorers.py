@@ -15,11 +15,10 @@ from properly.metrics.calibration_error import (
     classwise_calibration_error,
     confidence_calibration_error,
     expected_calibration_error,
+    smooth_calibration_error,
 )
-from properly.metrics.decomposition import Decomposition, decomposition_of
 from properly.metrics.ranking import auc_of
-from properly.metrics.scores import brier_score, log_loss, proper_score, skill_score
-from properly.metrics.smooth import smooth_calibration_error
+from properly.metrics.scores import Decomposition, brier_score, decomposition_of, log_loss, proper_score, skill_score
 
 
 class Metric(NamedTuple):

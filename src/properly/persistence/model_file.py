@@ -2,7 +2,7 @@
 
 A model file is a zip archive in the format of skops (arrays and JSON, no pickle) with one more member,
 ``properly.json``: the version of this format, the versions of the libraries, a checksum of every other member, and the
-user's own notes. Our types are named by package and class (`stable_names`), and stay readable when a class moves.
+user's own notes. Our types are named by package and class (`schema`), and stay readable when a class moves.
 """
 
 from __future__ import annotations
@@ -21,16 +21,17 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile
 
 from properly.files import atomic_path
 from properly.inputs.optional import require
-from properly.persistence.contents import (
+from properly.persistence.schema import (
     SCHEMA,
     ModelFileError,
     checked_metadata,
+    name_by_module,
+    name_stably,
     nodes_of,
     one_line,
     read_schema,
     refuse_what_cannot_be_found,
 )
-from properly.persistence.stable_names import name_by_module, name_stably
 
 __all__ = ["FORMAT", "ModelFileError", "load", "load_metadata", "load_versions", "save"]
 FORMAT = 2

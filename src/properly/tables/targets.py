@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from properly.inputs.forecast import MISSING
 from properly.numeric.probabilities import Array
 from properly.tables.arrow import arrow, compute, plain_type, types
 from properly.tables.columns import kind_of, numbers, texts
@@ -21,7 +22,6 @@ MAX_CLASSES = 100
 Label = str | int | float | bool
 _ROW_SUM_TOLERANCE = 1e-3  # probabilities in files are often rounded
 _SMALL_WEIGHT = 0.1  # a mean weight below this is rather a share than a number of rows
-_MISSING = "(missing)"
 
 
 class Labels(NamedTuple):
@@ -240,9 +240,9 @@ def _probabilities(table: Any, columns: list[str], source: str) -> Array:
 def _groups(column: Any, place: Place) -> tuple[NDArray[Any], tuple[str, ...]]:
     """The group of every row, and the sorted names of the groups; each distinct value is looked at once."""
     encoded = _encoded(column)
-    names = [_MISSING if name is None else name for name in texts(encoded.dictionary, place).to_pylist()]
+    names = [MISSING if name is None else name for name in texts(encoded.dictionary, place).to_pylist()]
     if encoded.null_count:
-        names.append(_MISSING)
+        names.append(MISSING)
     distinct, position = np.unique(np.array(names, dtype=object), return_inverse=True)
     return position.astype(np.int32)[encoded.indices.fill_null(len(names) - 1).to_numpy()], tuple(distinct.tolist())
 
