@@ -74,7 +74,7 @@ class Arguments:
         name = words[-1].removeprefix("--").replace("-", "_")
         help = self.help.get(name, "").replace("`", "").replace("%", "%%")
         if words[-1].startswith("--"):
-            default = self.defaults[name]
+            default = self.defaults.get(name)
             options |= {"required": True} if default is Parameter.empty else {"default": default}
             if options.get("default"):
                 help = f"{help.removesuffix('.')} (default %(default)s)."

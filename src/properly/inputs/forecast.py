@@ -14,7 +14,7 @@ from scipy import special as sc
 from properly.inputs.labels import forecast_labels
 from properly.inputs.options import checked_names, checked_thresholds, numbered
 from properly.inputs.scores import BinarySample
-from properly.inputs.weights import read_weight
+from properly.inputs.weights import checked_weight
 from properly.numeric.probabilities import Array, Probabilities, as_float, as_probabilities, log_of_complement
 
 _ROW_SUM_TOLERANCE = 1e-3  # accepts probabilities rounded to three digits, but no logits
@@ -161,7 +161,7 @@ def read_forecast(
     known, codes = forecast_labels(y, classes, 2 if values.ndim == 1 else values.shape[1])
     if len(codes) != len(values):
         raise ValueError(f"y has {len(codes)} rows, p has {len(values)}: inconsistent numbers of samples.")
-    weight = read_weight(sample_weight, len(codes))
+    weight = checked_weight(sample_weight, len(codes), positive_sum=True)
     return Forecast(codes, values, complement, weight, known).without_weight_0()
 
 

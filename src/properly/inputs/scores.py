@@ -191,11 +191,9 @@ def checked_sample(
     """Values, codes and weights of the rows that count: lengths agree, no class is without weight."""
     if len(values) != len(codes):
         raise ValueError(f"scores has {len(values)} rows, y has {len(codes)}: inconsistent numbers of samples.")
-    weight = checked_weight(sample_weight, len(codes))
+    weight = checked_weight(sample_weight, len(codes), positive_sum=True)
     if weight is None:
         return values, codes, None
-    if not weight.any():
-        raise ValueError("sample_weight is zero for every row; at least one must be positive.")
     share = np.bincount(codes, weight, len(classes))
     if (share == 0.0).any():
         empty = classes[share == 0.0].tolist()[0]

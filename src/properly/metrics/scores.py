@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from properly.inputs.forecast import Forecast, read_forecast, read_probabilities
-from properly.inputs.weights import read_weight
+from properly.inputs.weights import checked_weight
 from properly.losses import LogLoss, Loss, SquaredLoss, get_loss
 from properly.numeric.isotonic import pooled_blocks
 from properly.numeric.probabilities import Array, as_float, as_probabilities
@@ -160,7 +160,7 @@ def probability_rmse(true_p: ArrayLike, p: ArrayLike, *, sample_weight: ArrayLik
     if truth.shape != values.shape:
         raise ValueError(f"true_p and p must have the same shape, got {truth.shape} and {values.shape}.")
     squares = ((values - truth) ** 2).reshape(len(values), -1).mean(axis=1)
-    return float(np.sqrt(np.average(squares, weights=read_weight(sample_weight, len(values)))))
+    return float(np.sqrt(np.average(squares, weights=checked_weight(sample_weight, len(values), positive_sum=True))))
 
 
 def score_of(forecast: Forecast, loss: Loss) -> float:
