@@ -205,7 +205,7 @@ class TestBadStreams:
     def test_offsets_of_the_wrong_width(self):
         with pytest.raises(ValueError, match="offset must have shape"):
             ProperLinearClassifier().fit(Stream([(X, Y, None, np.zeros((N, 2)))]))
-        with pytest.raises(ValueError, match="offset must have shape .1200, 3."):
+        with pytest.raises(ValueError, match=r"offset must have shape \(1200, 3\)"):
             ProperLinearClassifier().fit(Stream([(X, Y3, None, OFFSET)]))
 
     def test_labels_come_with_the_blocks(self):

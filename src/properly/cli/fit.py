@@ -215,18 +215,16 @@ def _refitted(models: dict[str, Any], comparison: Comparison, calibration: str, 
 
 
 def _leaderboard(comparison: Comparison) -> list[dict[str, Any]]:
-    return [
-        {
-            "name": name,
-            "log_loss": float(comparison.scores[i]),
-            "standard_error": float(comparison.errors[i]),
-            "difference_to_best": float(comparison.difference_to_best[i]),
-            "p_value": float(comparison.p_values[i]),
-            "significant": bool(comparison.significant[i]),
-            "seconds": round(float(comparison.seconds[i]), 3),
-        }
-        for i, name in enumerate(comparison.names)
-    ]
+    columns = {
+        "name": comparison.names,
+        "log_loss": comparison.scores.tolist(),
+        "standard_error": comparison.errors.tolist(),
+        "difference_to_best": comparison.difference_to_best.tolist(),
+        "p_value": comparison.p_values.tolist(),
+        "significant": comparison.significant.tolist(),
+        "seconds": comparison.seconds.round(3).tolist(),
+    }
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def conclusion(comparison: Comparison) -> str:

@@ -77,23 +77,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     _prepare_streams()
     try:
-        with _termination():
-            return _main(argv)
+        with _termination(), warnings.catch_warnings():
+            warnings.showwarning = _one_line_warnings()
+            _run(*parse(argv))
+            sys.stdout.flush()  # a full disk is reported here, not when Python ends
     except KeyboardInterrupt:
         _say(f"interrupted; {_NOTHING_LEFT}.")
         return INTERRUPTED
     except _Terminated:
         _say(f"terminated; {_NOTHING_LEFT}.")
         return TERMINATED
-
-
-def _main(argv: Sequence[str] | None) -> int:
-    """The exit code, unless a signal ends it."""
-    try:
-        with warnings.catch_warnings():
-            warnings.showwarning = _one_line_warnings()
-            _run(*parse(argv))
-        sys.stdout.flush()  # a full disk is reported here, not when Python ends
     except SystemExit as stop:  # argparse has reported what is wrong, or has shown help or version
         return stop.code if isinstance(stop.code, int) else OK
     except BrokenPipeError:  # the program that reads our output, such as head, has ended

@@ -11,15 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
 from properly.engines.base import Engine, Given, combine_weights
 from properly.engines.memory import MemoryEngine
 from properly.files import FORMATS
 from properly.inputs.features import check_names
 from properly.inputs.frames import column_names, is_frame
-from properly.inputs.labels import encode
+from properly.inputs.labels import encode, found_classes
 from properly.inputs.optional import require
 from properly.inputs.options import choose
 from properly.inputs.weights import checked_offset, checked_weight
@@ -204,9 +203,8 @@ class StreamEngine(Engine):
         for features, labels, _, _ in X.raw_blocks():
             if labels is None:
                 raise ValueError("the stream has no labels; blocks must be (X, y, ...), files need target=.")
-            check_array(labels, ensure_2d=False, dtype=None, input_name="y")
-            check_classification_targets(labels)
-            classes = np.unique(labels) if classes is None else np.union1d(classes, labels)
+            found = found_classes(labels)
+            classes = found if classes is None else np.union1d(classes, found)
             n_features = features.shape[1]
         if classes is None:
             raise ValueError("the stream has no rows.")

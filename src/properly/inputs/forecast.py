@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special as sc
 
+from properly.inputs.frames import missing_in
 from properly.inputs.labels import forecast_labels
 from properly.inputs.options import checked_names, checked_thresholds, numbered
 from properly.inputs.scores import BinarySample
@@ -263,22 +264,16 @@ def read_groups(group: ArrayLike, forecast: Forecast) -> tuple[tuple[str, ...], 
 def _coded(labels: NDArray[Any]) -> tuple[tuple[str, ...], NDArray[np.intp]]:
     if labels.dtype != object:
         found, codes = np.unique(labels, return_inverse=True)
-        return tuple(MISSING if _is_missing(each) else str(each) for each in found), codes
-    values = labels.tolist()
-    distinct = set(values)
-    known = [each for each in distinct if not _is_missing(each)]
+        gone = missing_in(found)
+        return tuple(MISSING if lost else str(each) for each, lost in zip(found, gone, strict=True)), codes
+    missing = missing_in(labels)
+    values = labels[~missing].tolist()
+    known = list(set(values))
     try:
         known.sort()
     except TypeError:  # labels of several kinds
         known.sort(key=str)
-    position = dict.fromkeys(distinct, len(known)) | {each: k for k, each in enumerate(known)}
-    names = numbered([str(each) for each in known] + [MISSING] * (len(known) < len(distinct)))
-    return names, np.fromiter(map(position.__getitem__, values), dtype=np.intp, count=len(values))
-
-
-def _is_missing(label: Any) -> bool:
-    """None, and what is not equal to itself or cannot be compared: nan, NaT, pandas' NA."""
-    try:
-        return label is None or bool(label != label)
-    except TypeError:
-        return True
+    position = {each: k for k, each in enumerate(known)}
+    codes = np.full(len(labels), len(known), dtype=np.intp)
+    codes[~missing] = [position[each] for each in values]
+    return numbered([str(each) for each in known] + [MISSING] * bool(missing.any())), codes

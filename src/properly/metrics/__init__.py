@@ -7,14 +7,7 @@ from properly.metrics.calibration_error import (
     expected_calibration_error,
     smooth_calibration_error,
 )
-from properly.metrics.decisions import (
-    ThresholdChoice,
-    best_threshold,
-    cost_matrix,
-    cost_threshold,
-    decide,
-    parse_costs,
-)
+from properly.metrics.decisions import ThresholdChoice, best_threshold, cost_matrix, cost_threshold, decide, parse_costs
 from properly.metrics.paired import PairedDifference, SignTest, paired_bootstrap, sign_test
 from properly.metrics.ranking import AreaUnderCurve, auc, auc_difference
 from properly.metrics.scorers import METRICS, SCORERS, Metric, proper_scorer

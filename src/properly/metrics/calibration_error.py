@@ -234,7 +234,8 @@ def smooth_calibration_error(
 
 def smooth_error_of(forecast: Forecast) -> float:
     """`smooth_calibration_error` of a checked forecast of two classes."""
-    waves = _cosines(_residuals(forecast))
+    # The residuals' density as a sum of cosines, which keep their shape under a reflected kernel.
+    waves = fft.dct(_residuals(forecast) / _SHARE, type=1)
 
     def excess(bandwidth: float) -> float:
         return _error(waves, bandwidth) - bandwidth
@@ -257,11 +258,6 @@ def _residuals(forecast: Forecast) -> Array:
     right = np.bincount(cell, residual * position, _CELLS + 1)
     left = np.bincount(cell, residual, _CELLS + 1) - right
     return (left + np.concatenate([[0.0], right[:-1]])) / forecast.total
-
-
-def _cosines(residuals: Array) -> Array:
-    """The residuals' density as a sum of cosines, which keep their shape under a reflected kernel."""
-    return fft.dct(residuals / _SHARE, type=1)
 
 
 def _error(waves: Array, bandwidth: float) -> float:

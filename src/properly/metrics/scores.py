@@ -190,7 +190,7 @@ def _block_losses(forecast: Forecast, loss: Loss, rows: slice) -> Array:
 
 def base_score(forecast: Forecast, loss: Loss) -> float:
     """The score of forecasting the class frequencies for every row: the entropy of the labels."""
-    share = forecast.class_weight / forecast.total
+    share = forecast.rates
     if forecast.binary:
         return float(loss.entropy(share[1], share[0]))
     if isinstance(loss, LogLoss):

@@ -7,7 +7,6 @@ therefore unique.
 
 from __future__ import annotations
 
-import io
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,7 +14,6 @@ from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
-from zipfile import ZipFile
 
 SCHEMA = "schema.json"
 
@@ -65,11 +63,9 @@ def refuse_what_cannot_be_found(names: list[str], model: Any) -> None:
             )
 
 
-def read_schema(data: bytes) -> Any:
-    """skops's description of a model; JSON makes strings of keys, which must stay different."""
-
-    with ZipFile(io.BytesIO(data)) as source:
-        schema = json.loads(source.read(SCHEMA), object_pairs_hook=_different)
+def read_schema(content: bytes) -> Any:
+    """skops's description of a model, from JSON, which makes strings of keys; these must stay different."""
+    schema = json.loads(content, object_pairs_hook=_different)
     for node in nodes_of(schema):
         _mend_boolean_keys(node)
     return schema
@@ -147,21 +143,14 @@ def members_of(package: str) -> dict[str, str]:
     >>> members_of("properly.links")["Logit"]
     'properly.links.symmetric'
     """
-    found: dict[str, str] = {}
-    for name in _modules_of(package):
-        for attribute, value in vars(import_module(name)).items():
-            if getattr(value, "__module__", None) == name and callable(value):
-                found[attribute] = name
-    return found
-
-
-def _modules_of(package: str) -> list[str]:
     from properly.persistence.trusted import PACKAGES
 
-    if package not in PACKAGES:
-        return []
-    inside = iter_modules(import_module(package).__path__, f"{package}.")
-    return [each.name for each in inside]
+    found: dict[str, str] = {}
+    for module in iter_modules(import_module(package).__path__, f"{package}.") if package in PACKAGES else ():
+        for attribute, value in vars(import_module(module.name)).items():
+            if getattr(value, "__module__", None) == module.name and callable(value):
+                found[attribute] = module.name
+    return found
 
 
 def _own_nodes(schema: Any) -> Iterator[dict[str, Any]]:
