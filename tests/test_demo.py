@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from properly.cli import demo, main, run_demo
-from properly.cli.console import terminal
+from properly.cli.main import terminal
 from properly.tables import read_table
 
 

@@ -98,7 +98,7 @@ def command(monkeypatch):
 
 
 def raising(error):
-    def run(arguments):
+    def run(**options):
         raise error
 
     return run
@@ -161,7 +161,7 @@ def test_interruption(command, capsys):
 def test_a_signal_interrupts():
     code = (
         "import os, signal, time\nimport properly.cli.predict as command\n"
-        "def run(arguments):\n    os.kill(os.getpid(), signal.SIGINT)\n    time.sleep(60)\ncommand.run = run"
+        "def run(**options):\n    os.kill(os.getpid(), signal.SIGINT)\n    time.sleep(60)\ncommand.run = run"
     )
     done = started(code, "predict", "model", "table")
     assert done.returncode == 130
@@ -173,7 +173,7 @@ def test_a_signal_interrupts():
 def test_being_told_to_end_leaves_nothing(tmp_path):
     code = (
         "import os, signal, time\nimport properly.cli.predict as command\nfrom properly.files import atomic_path\n"
-        "def run(arguments):\n    with atomic_path(arguments.output) as temporary:\n"
+        "def run(**options):\n    with atomic_path(options['output']) as temporary:\n"
         "        os.kill(os.getpid(), signal.SIGTERM)\n        time.sleep(60)\ncommand.run = run"
     )
     done = started(code, "predict", "model", "table", "-o", tmp_path / "scored.csv")
@@ -186,7 +186,7 @@ def test_being_told_to_end_leaves_nothing(tmp_path):
 @pytest.mark.parametrize("option", [[], ["--json"]])
 def test_streams_may_be_closed(option):
     summary = {"rows": 1, "columns": [], "output": ""}
-    code = f"import properly.cli.predict as command\ncommand.run = lambda arguments: {summary}"
+    code = f"import properly.cli.predict as command\ncommand.run = lambda **options: {summary}"
     program = f"import sys\nfrom properly.cli import main\n{code}\nsys.exit(main(sys.argv[1:]))"
     words = [sys.executable, "-c", program, "predict", "model", "table", *option]
     done = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", *words], stderr=subprocess.PIPE, text=True)
@@ -195,7 +195,7 @@ def test_streams_may_be_closed(option):
 
 def test_streams_that_know_few_signs():
     summary = {"rows": 1, "columns": ["é"], "output": "∞"}
-    code = f"import properly.cli.predict as command\ncommand.run = lambda arguments: {summary}"
+    code = f"import properly.cli.predict as command\ncommand.run = lambda **options: {summary}"
     environment = os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
     shown = started(code, "predict", "model", "table", env=environment)
     assert (shown.returncode, shown.stderr) == (0, "")
@@ -205,7 +205,7 @@ def test_streams_that_know_few_signs():
 
 
 def test_warnings_are_one_line(command, capsys):
-    def run(arguments):
+    def run(**options):
         for _ in range(3):
             warnings.warn("two\nlines", UserWarning, stacklevel=1)
         for row in (5, 70_000):
@@ -221,12 +221,12 @@ def test_warnings_are_one_line(command, capsys):
 
 
 def test_json_has_no_infinity(command, capsys):
-    assert main(command(lambda arguments: {"a": [float("inf"), 1.5], "b": (float("nan"),), "c": "∞"})) == 0
+    assert main(command(lambda **options: {"a": [float("inf"), 1.5], "b": (float("nan"),), "c": "∞"})) == 0
     assert json.loads(capsys.readouterr().out) == {"a": [None, 1.5], "b": [None], "c": "∞"}
 
 
 def test_data_are_no_markup(command, capsys):
-    words = command(lambda arguments: {}, lambda summary, console: console.print("[bold]x[/bold] [/] :smile:"))
+    words = command(lambda **options: {}, lambda summary, console: console.print("[bold]x[/bold] [/] :smile:"))
     assert main(words[:-1]) == 0
     assert capsys.readouterr().out == "[bold]x[/bold] [/] :smile:\n"
 
@@ -235,7 +235,7 @@ def test_data_are_no_markup(command, capsys):
 @pytest.mark.parametrize("option", [[], ["--json"]])
 def test_the_output_goes_to_a_full_disk(option):
     summary = {"rows": 1, "columns": [], "output": ""}
-    code = f"import properly.cli.predict as command\ncommand.run = lambda arguments: {summary}"
+    code = f"import properly.cli.predict as command\ncommand.run = lambda **options: {summary}"
     program = f"import sys\nfrom properly.cli import main\n{code}\nsys.exit(main(sys.argv[1:]))"
     with open("/dev/full", "w") as full:
         done = subprocess.run(
@@ -249,7 +249,7 @@ def test_the_output_goes_to_a_full_disk(option):
 
 
 def test_the_reader_of_the_output_has_gone():
-    code = "import properly.cli.predict as command\ncommand.run = lambda arguments: {'a': 'x' * 1_000_000}"
+    code = "import properly.cli.predict as command\ncommand.run = lambda **options: {'a': 'x' * 1_000_000}"
     program = f"import sys\nfrom properly.cli import main\n{code}\nsys.exit(main(sys.argv[1:]))"
     process = subprocess.Popen(
         [sys.executable, "-c", program, "predict", "model", "table", "--json"],
@@ -266,7 +266,7 @@ def test_the_reader_of_the_output_has_gone():
 
 def test_a_missing_package_is_named_before_the_work(command, capsys, monkeypatch):
     done = []
-    words = command(lambda arguments: done.append(1) or {})
+    words = command(lambda **options: done.append(1) or {})
     monkeypatch.setitem(sys.modules, "rich", None)
     monkeypatch.setitem(sys.modules, "rich.console", None)
     assert main(words[:-1]) == 1

@@ -52,12 +52,12 @@ def test_signal_is_the_spread_of_the_score(signal):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"rate": 1.2}, r"rate must lie strictly between 0 and 1, got 1\.2\."),
-        ({"rate": 0.0}, r"rate must lie strictly between 0 and 1, got 0\.0\."),
-        ({"rate": float("nan")}, r"rate must lie strictly between 0 and 1, got nan\."),
-        ({"rate": "1 %"}, r"rate must lie strictly between 0 and 1, got '1 %'\."),
-        ({"signal": -1}, r"signal must be finite and at least 0, got -1\."),
-        ({"signal": float("inf")}, r"signal must be finite and at least 0, got inf\."),
+        ({"rate": 1.2}, r"rate must be above 0 and below 1, got 1\.2\."),
+        ({"rate": 0.0}, r"rate must be above 0 and below 1, got 0\.0\."),
+        ({"rate": float("nan")}, r"rate must be above 0 and below 1, got nan\."),
+        ({"rate": "1 %"}, r"rate must be above 0 and below 1, got '1 %'\."),
+        ({"signal": -1}, r"signal must be at least 0 and finite, got -1\."),
+        ({"signal": float("inf")}, r"signal must be at least 0 and finite, got inf\."),
         ({"n_samples": 0}, r"n_samples must be a whole number of at least 1, got 0\."),
         ({"n_samples": 2.5}, r"n_samples must be a whole number of at least 1, got 2\.5\."),
         ({"n_features": 0}, r"n_features must be a whole number of at least 1, got 0\."),

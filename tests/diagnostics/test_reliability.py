@@ -122,8 +122,8 @@ def test_frame():
     [
         ({"n_resamples": 1}, "n_resamples must be a whole number of at least 2, got 1."),
         ({"max_points": 0.5}, "max_points must be a whole number of at least 2, got 0.5."),
-        ({"confidence": 1.0}, "confidence must lie strictly between 0 and 1, got 1.0."),
-        ({"confidence": "high"}, "confidence must lie strictly between 0 and 1, got 'high'."),
+        ({"confidence": 1.0}, "confidence must be above 0 and below 1, got 1.0."),
+        ({"confidence": "high"}, "confidence must be above 0 and below 1, got 'high'."),
         ({"sample_weight": [0.0, 0.0]}, "sample_weight is zero for every row"),
     ],
 )

@@ -173,7 +173,7 @@ class TestBadStreams:
             ([(X, Y), (X[:, :3], Y)], "block 1 has 3 features"),
             ([(X, Y[:5])], "y of block 0 has 5 rows"),
             ([(X, Y, WEIGHT, OFFSET, 1)], "5 parts"),
-            ([(X, Y, -WEIGHT)], "must be finite and not negative"),
+            ([(X, Y, -WEIGHT)], "sample_weight of block 0 must not be negative"),
             ([(np.where(X > 3, np.nan, X), Y)], "block 0 contains NaN or infinity"),
             ([(X, None)], "no labels"),
             ([], "no rows"),
@@ -203,9 +203,9 @@ class TestBadStreams:
         np.testing.assert_allclose(model.coef_, ProperLinearClassifier().fit(X, Y, WEIGHT).coef_, atol=1e-8)
 
     def test_offsets_of_the_wrong_width(self):
-        with pytest.raises(ValueError, match="need one offset a row"):
+        with pytest.raises(ValueError, match="offset must have shape"):
             ProperLinearClassifier().fit(Stream([(X, Y, None, np.zeros((N, 2)))]))
-        with pytest.raises(ValueError, match="need 3 a row"):
+        with pytest.raises(ValueError, match=r"offset must have shape \(1200, 3\)"):
             ProperLinearClassifier().fit(Stream([(X, Y3, None, OFFSET)]))
 
     def test_labels_come_with_the_blocks(self):
@@ -333,7 +333,7 @@ def test_prediction_checks_every_block_of_a_stream():
     model = ProperLinearClassifier().fit(X, Y)
     with pytest.raises(ValueError, match="X has 3 features, but the model was fitted with 6"):
         model.predict_proba(Stream([X[:, :3]]))
-    with pytest.raises(ValueError, match="need one offset a row"):
+    with pytest.raises(ValueError, match="offset must have shape"):
         model.predict_proba(Stream([(X, None, None, np.zeros((N, 1)))]))
 
 

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from properly.inputs.forecast import Forecast, read_forecast
-from properly.inputs.groups import read_groups
+from properly.inputs.forecast import Forecast, read_forecast, read_groups
 
 P3 = np.array([[0.2, 0.5, 0.3], [0.0, 0.5, 0.5], [1.0, 0.0, 0.0], [0.1, 0.1, 0.8]])
 

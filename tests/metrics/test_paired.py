@@ -105,8 +105,8 @@ def test_bad_losses(a, b, options, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"confidence": 1.0}, "confidence must lie strictly between 0 and 1, got 1.0"),
-        ({"confidence": "high"}, "confidence must lie strictly between 0 and 1, got 'high'"),
+        ({"confidence": 1.0}, "confidence must be above 0 and below 1, got 1.0"),
+        ({"confidence": "high"}, "confidence must be above 0 and below 1, got 'high'"),
         ({"n_resamples": 0}, "n_resamples must be a whole number of at least 1, got 0"),
         ({"n_resamples": True}, "n_resamples must be a whole number of at least 1, got True"),
         ({"n_resamples": 10.5}, "n_resamples must be a whole number"),

@@ -137,5 +137,5 @@ def test_weights_of_any_size(weight, p):
 
 
 def test_bad_confidence():
-    with pytest.raises(ValueError, match="confidence must lie strictly between 0 and 1"):
+    with pytest.raises(ValueError, match="confidence must be above 0 and below 1"):
         auc([0, 1], [0.1, 0.2], confidence=95)

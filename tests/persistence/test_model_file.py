@@ -46,8 +46,8 @@ from properly.losses import LOSSES, BetaLoss, LossFromWeight
 from properly.maxent import Maxent, MaxentFeatures
 from properly.metrics import SCORERS, proper_scorer
 from properly.persistence import ModelFileError
-from properly.persistence.contents import nodes_of
 from properly.persistence.model_file import FORMAT, load, load_metadata, load_versions, save
+from properly.persistence.schema import nodes_of
 from properly.persistence.trusted import PACKAGES, is_trusted
 from properly.prevalence import PriorCorrectedClassifier
 from properly.solvers import Status

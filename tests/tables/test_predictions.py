@@ -26,18 +26,18 @@ LABELS = {
 @pytest.mark.parametrize("kind", LABELS)
 def test_labels_of_any_type(tmp_path, kind, name):
     path = write(tmp_path / name, {"y": LABELS[kind], "p": [0.1, 0.9, 0.6, 0.2], "other": list("abcd")})
-    data = read_predictions(path, "y", ["p"])
+    data, groups = read_predictions(path, "y", ["p"])
     np.testing.assert_array_equal(data.codes, [0, 1, 1, 0])
     np.testing.assert_array_equal(data.p, [0.1, 0.9, 0.6, 0.2])
-    assert data.group is None
+    assert groups is None
     assert data.weight is None
 
 
 def test_the_positive_class_may_be_named(tmp_path):
     path = write(tmp_path / "a.parquet", {"y": ["cat", "dog", "emu", "dog"], "p": [0.1, 0.9, 0.6, 0.2]})
-    data = read_predictions(path, "y", ["p"], positive="dog")
+    data, _ = read_predictions(path, "y", ["p"], positive="dog")
     np.testing.assert_array_equal(data.codes, [0, 1, 0, 1])
-    assert data.classes == ("not dog", "dog")
+    assert data.classes.tolist() == ["not dog", "dog"]
     with pytest.raises(TableError, match="3 classes"):
         read_predictions(path, "y", ["p"])
     with pytest.raises(TableError, match="no class 'cow'; it has 'cat'"):
@@ -47,8 +47,8 @@ def test_the_positive_class_may_be_named(tmp_path):
 def test_columns_find_their_classes(tmp_path):
     p = {"p_2": [0.1, 0.6, 0.7, 0.2], "p_30": [0.1, 0.2, 0.1, 0.1], "p_10": [0.8, 0.2, 0.2, 0.7]}
     path = write(tmp_path / "a.csv", {"y": [10, 2, 2, 10]} | p)
-    data = read_predictions(path, "y", ["p_30", "p_2", "p_10"])
-    k = {name: data.classes.index(name) for name in ("2", "10", "30")}
+    data, _ = read_predictions(path, "y", ["p_30", "p_2", "p_10"])
+    k = {name: data.classes.tolist().index(name) for name in ("2", "10", "30")}
     np.testing.assert_array_equal(data.codes, [k["10"], k["2"], k["2"], k["10"]])
     for name in k:
         np.testing.assert_array_equal(data.p[:, k[name]], p[f"p_{name}"])
@@ -56,7 +56,7 @@ def test_columns_find_their_classes(tmp_path):
 
 def test_two_columns_are_two_classes(tmp_path):
     path = write(tmp_path / "a.csv", {"y": ["b", "a"], "a": [0.3, 0.6], "b": [0.7, 0.4]})
-    data = read_predictions(path, "y", ["b", "a"])
+    data, _ = read_predictions(path, "y", ["b", "a"])
     np.testing.assert_array_equal(data.codes, [1, 0])
     np.testing.assert_array_equal(data.p, [0.7, 0.4])
 
@@ -76,13 +76,14 @@ def test_groups_and_weights(tmp_path):
         tmp_path / "a.parquet",
         {"y": [0, 1, 0, 1], "p": [0.1] * 4, "g": group, "n": [1, 2, 3, 0], "f": [1.0, 2.0, 1.0, 2.5]},
     )
-    data = read_predictions(path, "y", ["p"], group="g", weight="n")
-    assert [data.group_names[k] for k in data.group] == ["west", "(missing)", "east", "west"]
-    np.testing.assert_array_equal(data.weight, [1.0, 2.0, 3.0, 0.0])
-    numbers = read_predictions(path, "y", ["p"], group="f")
-    assert [numbers.group_names[k] for k in numbers.group] == ["1", "2", "1", "2.5"]
-    same = read_predictions(path, "y", ["p"], group="y", weight="n")
-    assert same.group_names == ("0", "1")
+    data, (names, codes) = read_predictions(path, "y", ["p"], group="g", weight="n")
+    assert [names[k] for k in codes] == ["west", "(missing)", "east"]  # the last row has weight 0
+    np.testing.assert_array_equal(data.weight, [1.0, 2.0, 3.0])
+    assert data.n_given == 4
+    _, (names, codes) = read_predictions(path, "y", ["p"], group="f")
+    assert [names[k] for k in codes] == ["1", "2", "1", "2.5"]
+    _, (names, _) = read_predictions(path, "y", ["p"], group="y", weight="n")
+    assert names == ("0", "1")
 
 
 BAD = {
@@ -120,16 +121,16 @@ def test_values_of_a_dictionary_that_do_not_occur_are_no_classes(tmp_path):
     target = pa.DictionaryArray.from_arrays(pa.array([3, 1, 3, 1]), ["gone", "no", "lost", "yes"])
     group = pa.DictionaryArray.from_arrays(pa.array([2, 0, None, 0]), ["north", "nowhere", "south"])
     pq.write_table(pa.table({"y": target, "p": [0.9, 0.2, 0.7, 0.4], "g": group}), tmp_path / "p.parquet")
-    found = read_predictions(tmp_path / "p.parquet", "y", ["p"], group="g")
-    assert found.classes == ("no", "yes")
+    found, (names, codes) = read_predictions(tmp_path / "p.parquet", "y", ["p"], group="g")
+    assert found.classes.tolist() == ["no", "yes"]
     assert found.codes.tolist() == [1, 0, 1, 0]
-    assert [found.group_names[code] for code in found.group] == ["south", "north", "(missing)", "north"]
-    assert len(found.group_names) == 3
+    assert [names[code] for code in codes] == ["south", "north", "(missing)", "north"]
+    assert len(names) == 3
 
 
 def test_the_positive_class_is_named_by_its_meaning(tmp_path):
     pq.write_table(pa.table({"y": [True, False], "p": [0.9, 0.2]}), tmp_path / "p.parquet")
     for positive in ("false", "0", "False"):
-        found = read_predictions(tmp_path / "p.parquet", "y", ["p"], positive=positive)
-        assert found.classes == ("True", "False")
+        found, _ = read_predictions(tmp_path / "p.parquet", "y", ["p"], positive=positive)
+        assert found.classes.tolist() == ["True", "False"]
         assert found.codes.tolist() == [0, 1]

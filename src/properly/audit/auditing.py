@@ -16,12 +16,11 @@ from properly.audit.thresholds import Decision, ThresholdTable
 from properly.diagnostics.groups import GroupCalibration, groups_of
 from properly.diagnostics.murphy import murphy_of
 from properly.diagnostics.reliability import multiclass_reliability_of, reliability_of
-from properly.inputs.forecast import Forecast, read_forecast, read_probabilities
-from properly.inputs.groups import read_groups
+from properly.inputs.forecast import Forecast, read_forecast, read_groups, read_probabilities
 from properly.losses import LogLoss
+from properly.metrics.calibration_error import smooth_error_of
 from properly.metrics.decisions import binary_costs
 from properly.metrics.ranking import auc_of
-from properly.metrics.smooth import smooth_error_of
 from properly.numeric.probabilities import Array
 
 _FALSE_FLAGS = 0.05  # the probability that any group is flagged if the probabilities are right in all of them

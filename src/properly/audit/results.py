@@ -12,9 +12,8 @@ from properly.diagnostics import GroupCalibration, MulticlassReliability, Murphy
 from properly.inputs.forecast import Forecast
 from properly.losses import LogLoss, Loss, SquaredLoss
 from properly.metrics import AreaUnderCurve, Decomposition, PairedDifference
-from properly.metrics.decomposition import decomposition_of
 from properly.metrics.paired import bootstrap_of
-from properly.metrics.scores import losses_of, score_of
+from properly.metrics.scores import decomposition_of, losses_of, score_of
 from properly.numeric.probabilities import Array
 
 RARE = 0.1  # a share of a class below which pictures come on the log-odds scale as well

@@ -4,9 +4,9 @@ A command is a module of this package and a line of `COMMANDS`. The module has n
 properly`` is light: its submodules load on first use), so that help and wrong arguments are answered at once. It has
 
 - a docstring, which is what ``--help`` shows; the last paragraph, an example, comes after the options;
-- ``add_arguments(parser)``, which describes its arguments;
-- ``run(arguments) -> dict``, a shell around the function that does the work, which Python can call as well: each
-  argument of the command line is the keyword of the same name, and the summary that it returns can be written as JSON;
+- ``run``, the function that does the work, which Python can call as well: each argument of the command line is the
+  keyword of the same name, and the summary that it returns, a dict, can be written as JSON;
+- ``add_arguments(add)``, which declares these arguments; their defaults and help are those of ``run``;
 - ``show(summary, console)``, which prints the summary for a person, on a console of rich.
 """
 

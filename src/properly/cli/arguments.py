@@ -6,6 +6,7 @@ import re
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from inspect import Parameter, signature
 from textwrap import dedent
 from typing import Any
 
@@ -61,7 +62,7 @@ class Arguments:
 
     def __init__(self, parser: ArgumentParser, function: Callable[..., Any]) -> None:
         self.parser = parser
-        self.defaults = function.__kwdefaults__ or {}
+        self.defaults = {name: each.default for name, each in signature(function).parameters.items()}
         documented = dedent((function.__doc__ or "").partition("\n")[2])
         self.help = {name: " ".join(lines.split()) for name, lines in _PARAMETER.findall(documented)}
 
@@ -73,7 +74,8 @@ class Arguments:
         name = words[-1].removeprefix("--").replace("-", "_")
         help = self.help.get(name, "").replace("`", "").replace("%", "%%")
         if words[-1].startswith("--"):
-            options |= {"default": self.defaults[name]} if name in self.defaults else {"required": True}
+            default = self.defaults.get(name)
+            options |= {"required": True} if default is Parameter.empty else {"default": default}
             if options.get("default"):
                 help = f"{help.removesuffix('.')} (default %(default)s)."
 

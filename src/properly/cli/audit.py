@@ -8,20 +8,18 @@ example: properly audit predictions.parquet --target y --probability p --costs 1
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import properly
 from properly.cli.arguments import Arguments, path, require_distinct
-from properly.cli.console import table_of
+from properly.cli.main import table_of
 from properly.files import FilePath, atomic_path, check_output
 from properly.progress import progress
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add = Arguments(parser, audit_table)
+def add_arguments(add: Arguments) -> None:
     add("table")
     add("--target COLUMN")
     add("--probability COLUMN", nargs="+")
@@ -30,10 +28,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--costs A:B", lambda text: properly.metrics.parse_costs(text))
     add("--weight COLUMN")
     add("--report FILE", path)
-
-
-def run(arguments: argparse.Namespace) -> dict[str, Any]:
-    return audit_table(**vars(arguments))
 
 
 def audit_table(
@@ -74,16 +68,23 @@ def audit_table(
     dict
         The summary of `properly.audit.summary_of`, and the path of the report.
     """
+    from properly.audit.auditing import Groups, audit_of
+    from properly.metrics.decisions import binary_costs
+
     columns = [probability] if isinstance(probability, str) else list(probability)
     require_distinct(target=target, probability=columns, weight=weight)
     check_output(report, inputs=[table])
     with progress("Audit", 3) as tell:
         tell(0, "reading")
-        data = properly.tables.targets.read_predictions(
+        forecast, groups = properly.tables.targets.read_predictions(
             table, target, columns, positive=positive, group=group, weight=weight
         )
         tell(1, "judging")
-        result = _audited(data, costs)
+        result = audit_of(
+            forecast,
+            groups=None if groups is None else Groups(*groups),
+            costs=None if costs is None else binary_costs(costs),
+        )
         tell(2, "writing")
         asked = {
             "target": target,
@@ -104,19 +105,6 @@ def audit_table(
         with atomic_path(report) as temporary:
             temporary.write_text(page, encoding="utf-8")
     return {**properly.audit.summary_of(result), "report": str(report)}
-
-
-def _audited(data: Any, costs: tuple[float, float] | str | None) -> Any:
-    """The columns are checked already, and so become a `Forecast` as they are."""
-    import numpy as np
-
-    from properly.audit.auditing import Groups, audit_of
-    from properly.inputs.forecast import Forecast
-    from properly.metrics.decisions import binary_costs
-
-    forecast = Forecast(data.codes, data.p, None, data.weight, np.array(data.classes)).without_weight_0()
-    groups = None if data.group is None else Groups(data.group_names, forecast.kept(data.group))
-    return audit_of(forecast, groups=groups, costs=None if costs is None else binary_costs(costs))
 
 
 def show(summary: dict[str, Any], console: Any) -> None:
@@ -151,14 +139,12 @@ def _show_groups(groups: list[dict[str, Any]], console: Any) -> None:
     if not off:
         console.print(f"None of {len(groups)} groups is miscalibrated beyond chance.")
         return
-    rows = [
-        [
-            group["group"],
-            words.count(group["rows"]),
-            words.percent(group["mean_probability"]),
-            words.percent(group["share"]),
-        ]
-        for group in off[: properly.audit.results.MOST_GROUPS_IN_TERMINAL]
-    ]
+    rows = []
+    for group in off[: properly.audit.results.MOST_GROUPS_IN_TERMINAL]:
+        shares = [words.percent(group[name]) for name in ("mean_probability", "share")]
+        rows.append([group["group"], words.count(group["rows"]), *shares])
     console.print(f"\n{len(off)} of {len(groups)} groups are miscalibrated:")
     console.print(table_of(["group", "rows", "mean probability", "observed share"], rows))
+
+
+run = audit_table

@@ -8,14 +8,12 @@ example: properly calibrate scores.csv --target y --score s -o calibrator.skops
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import properly
 from properly.cli.arguments import Arguments, Misuse, one_of, path, require_distinct, seed
 from properly.files import FilePath, check_output, sha256_of
-from properly.inputs.options import choose
 from properly.progress import progress
 
 if TYPE_CHECKING:
@@ -25,8 +23,7 @@ _INPUTS = ("auto", "score", "probability")
 _FOLDS = 5
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add = Arguments(parser, calibrate_table)
+def add_arguments(add: Arguments) -> None:
     add("table")
     add("--target COLUMN")
     add("--score COLUMN", nargs="+")
@@ -36,10 +33,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--weight COLUMN")
     add("--seed N", seed)
     add("-o --output FILE", path)
-
-
-def run(arguments: argparse.Namespace) -> dict[str, Any]:
-    return calibrate_table(**vars(arguments))
 
 
 def calibrate_table(
@@ -85,6 +78,8 @@ def calibrate_table(
         Among other things the log loss of held-out rows after calibration, before it, and of the class proportions.
     """
     import numpy as np
+
+    from properly.inputs.options import choose
 
     columns = [score] if isinstance(score, str) else list(score)
     require_distinct(target=target, score=columns, weight=weight)
@@ -171,3 +166,6 @@ def show(summary: dict[str, Any], console: Any) -> None:
         console.print(f"  before calibration               {summary['log_loss_before']:.5f}")
     console.print(f"  calibrated, on held-out rows     {summary['log_loss_after']:.5f}")
     console.print(f"\nCalibrator: {summary['calibrator']}")
+
+
+run = calibrate_table

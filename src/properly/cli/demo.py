@@ -8,14 +8,14 @@ example: properly demo --output demo
 
 from __future__ import annotations
 
-import argparse
 import shlex
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import properly
-from properly.cli.console import table_of
+from properly.cli.arguments import Arguments
+from properly.cli.main import parse, table_of
 from properly.files import FilePath
 
 if TYPE_CHECKING:
@@ -25,12 +25,8 @@ N_TRAIN, N_TEST, RATE = 10_000, 40_000, 0.02
 TRUE_XI, SIGNAL, N_FEATURES = -0.3, 1.0, 6
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--output", default="demo", metavar="FOLDER", help="where files go (default %(default)s)")
-
-
-def run(arguments: argparse.Namespace) -> dict[str, Any]:
-    return run_demo(**vars(arguments))
+def add_arguments(add: Arguments) -> None:
+    add("--output FOLDER")
 
 
 def run_demo(output: FilePath = "demo") -> dict[str, Any]:
@@ -38,8 +34,8 @@ def run_demo(output: FilePath = "demo") -> dict[str, Any]:
 
     Parameters
     ----------
-    output : folder for tables, model and reports, default "demo"
-        It is made if it does not exist.
+    output : path, default "demo"
+        The folder for tables, model and reports; it is made if it does not exist.
 
     Returns
     -------
@@ -108,11 +104,9 @@ def _write_tables(folder: Path) -> tuple[Array, Array, Any]:
 
 def _step(*words: str | Path) -> dict[str, Any]:
     """A command as a user would type it, and its summary."""
-    from properly.cli.main import parse
-
     typed = [str(word) for word in words]
-    command, arguments, _ = parse(typed)
-    return {"command": shlex.join(typed), "summary": command.run(arguments)}
+    command, options, _ = parse(typed)
+    return {"command": shlex.join(typed), "summary": command.run(**options)}
 
 
 def findings(comparison: list[dict[str, Any]]) -> list[str]:
@@ -142,3 +136,6 @@ def show(summary: dict[str, Any], console: Any) -> None:
     for finding in summary["findings"]:
         console.print(finding)
     console.print(f"\nReports: {'  '.join(summary['reports'])}")
+
+
+run = run_demo

@@ -10,14 +10,13 @@ example: properly fit train.csv --target churned --population-rate 0.002 -o mode
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import properly
 from properly.cli.arguments import Arguments, names, one_of, path, require_distinct, seed, share, whole
 from properly.cli.candidates import CANDIDATES, Setting, build_candidates, checked_methods
-from properly.cli.console import table_of
+from properly.cli.main import table_of
 from properly.files import FilePath, atomic_path, check_output, sha256_of
 from properly.progress import progress
 
@@ -25,20 +24,17 @@ if TYPE_CHECKING:
     from properly.comparison import Comparison
     from properly.numeric.probabilities import Array
 
-_METHODS = "\n".join(f"  {each.usage(name):<12}{each.about}" for name, each in CANDIDATES.items())
 
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(add: Arguments) -> None:
     methods = "\n".join(f"  {each.usage(name):<12}{each.about}" for name, each in CANDIDATES.items())
-    parser.description = str(parser.description).replace("{methods}", methods)
-    add = Arguments(parser, fit_table)
+    add.parser.description = str(add.parser.description).replace("{methods}", methods)
     add("table")
     add("--target COLUMN")
     add("--method NAMES", checked_methods)
     add("--calibration NAME", one_of(lambda: dict.fromkeys(["auto", "none", *properly.calibration.methods.METHODS])))
     add("--population-rate P", share)
     add("--positive CLASS")
-    either = parser.add_mutually_exclusive_group()
+    either = add.parser.add_mutually_exclusive_group()
     add("--features COLUMNS", names, group=either)
     add("--ignore COLUMNS", names, group=either)
     add("--categories COLUMNS", names)
@@ -47,10 +43,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--seed N", seed)
     add("-o --output FILE", path)
     add("--report FILE", path)
-
-
-def run(arguments: argparse.Namespace) -> dict[str, Any]:
-    return fit_table(**vars(arguments))
 
 
 def fit_table(
@@ -223,18 +215,16 @@ def _refitted(models: dict[str, Any], comparison: Comparison, calibration: str, 
 
 
 def _leaderboard(comparison: Comparison) -> list[dict[str, Any]]:
-    return [
-        {
-            "name": name,
-            "log_loss": float(comparison.scores[i]),
-            "standard_error": float(comparison.errors[i]),
-            "difference_to_best": float(comparison.difference_to_best[i]),
-            "p_value": float(comparison.p_values[i]),
-            "significant": bool(comparison.significant[i]),
-            "seconds": round(float(comparison.seconds[i]), 3),
-        }
-        for i, name in enumerate(comparison.names)
-    ]
+    columns = {
+        "name": comparison.names,
+        "log_loss": comparison.scores.tolist(),
+        "standard_error": comparison.errors.tolist(),
+        "difference_to_best": comparison.difference_to_best.tolist(),
+        "p_value": comparison.p_values.tolist(),
+        "significant": comparison.significant.tolist(),
+        "seconds": comparison.seconds.round(3).tolist(),
+    }
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def conclusion(comparison: Comparison) -> str:
@@ -303,3 +293,6 @@ def show(summary: dict[str, Any], console: Any) -> None:
     for note in summary["notes"]:
         console.print(f"Note: {note}.")
     console.print(f"\nModel:  {summary['model']}\nReport: {summary['report']}")
+
+
+run = fit_table

@@ -18,8 +18,9 @@ from math import isfinite
 from typing import Any
 
 from properly import __version__
-from properly.cli.arguments import Misuse
+from properly.cli.arguments import Arguments, Misuse
 from properly.files import FORMATS
+from properly.inputs.optional import require
 
 # Commands and what they are for, in the order in which a newcomer needs them; each is a module of this package.
 COMMANDS = {
@@ -57,15 +58,14 @@ def make_parser() -> argparse.ArgumentParser:
         layout = argparse.RawDescriptionHelpFormatter
         added = subparsers.add_parser(name, help=about, description=description, epilog=example, formatter_class=layout)
         added.add_argument("--json", action="store_true", help="print the summary as JSON, for other programs")
-        command.add_arguments(added)
+        command.add_arguments(Arguments(added, command.run))
     return parser
 
 
-def parse(words: Sequence[str] | None) -> tuple[Any, argparse.Namespace, bool]:
-    """The module of a command, the arguments of its function, and whether the summary is wanted as JSON."""
-    arguments = make_parser().parse_args(words)
-    options = vars(arguments)
-    return _module(options.pop("command")), arguments, options.pop("json")
+def parse(words: Sequence[str] | None) -> tuple[Any, dict[str, Any], bool]:
+    """The module of a command, the keywords of its function, and whether the summary is wanted as JSON."""
+    options = vars(make_parser().parse_args(words))
+    return _module(options.pop("command")), options, options.pop("json")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -77,23 +77,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     _prepare_streams()
     try:
-        with _termination():
-            return _main(argv)
+        with _termination(), warnings.catch_warnings():
+            warnings.showwarning = _one_line_warnings()
+            _run(*parse(argv))
+            sys.stdout.flush()  # a full disk is reported here, not when Python ends
     except KeyboardInterrupt:
         _say(f"interrupted; {_NOTHING_LEFT}.")
         return INTERRUPTED
     except _Terminated:
         _say(f"terminated; {_NOTHING_LEFT}.")
         return TERMINATED
-
-
-def _main(argv: Sequence[str] | None) -> int:
-    """The exit code, unless a signal ends it."""
-    try:
-        with warnings.catch_warnings():
-            warnings.showwarning = _one_line_warnings()
-            _run(*parse(argv))
-        sys.stdout.flush()  # a full disk is reported here, not when Python ends
     except SystemExit as stop:  # argparse has reported what is wrong, or has shown help or version
         return stop.code if isinstance(stop.code, int) else OK
     except BrokenPipeError:  # the program that reads our output, such as head, has ended
@@ -109,14 +102,30 @@ def _main(argv: Sequence[str] | None) -> int:
     return OK
 
 
-def _run(command: Any, arguments: argparse.Namespace, as_json: bool) -> None:
+def _run(command: Any, options: dict[str, Any], as_json: bool) -> None:
     if as_json:
-        print(json.dumps(_finite(command.run(arguments)), indent=2, allow_nan=False))
+        print(json.dumps(_finite(command.run(**options)), indent=2, allow_nan=False))
         return
-    from properly.cli.console import terminal
-
     console = terminal()  # before the work, so that a missing package is reported first
-    command.show(command.run(arguments), console)
+    command.show(command.run(**options), console)
+
+
+def terminal() -> Any:
+    """A console of rich for the summary. Data may hold square brackets: nothing in a text is taken for markup."""
+    width = None if sys.stdout.isatty() else 120  # the width of a file is unknown; rich would take 80
+    make = require("rich.console", "cli").Console
+    return make(markup=False, highlight=False, emoji=False, soft_wrap=True, width=width)
+
+
+def table_of(headings: list[str], rows: list[list[str]]) -> Any:
+    """A table without frame: the first and last columns to the left, the others to the right."""
+    table = require("rich.table", "cli").Table(box=None, pad_edge=False, header_style="bold")
+    text = require("rich.text", "cli").Text
+    for place, heading in enumerate(headings):
+        table.add_column(text(heading), justify="left" if place in (0, len(headings) - 1) else "right")
+    for row in rows:
+        table.add_row(*(text(cell) for cell in row))
+    return table
 
 
 def _module(name: str) -> Any:

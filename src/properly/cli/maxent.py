@@ -8,7 +8,6 @@ example: properly maxent --presence seen.csv --background region.csv --predict s
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,14 +15,12 @@ import properly
 from properly.cli.arguments import Arguments, names, path, share
 from properly.cli.predict import score_table, scored_path
 from properly.files import FilePath, check_output, sha256_of
-from properly.inputs.options import choose
 from properly.progress import progress
 
 _OUTPUTS = ("cloglog", "logistic", "raw", "probability")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add = Arguments(parser, maxent_table)
+def add_arguments(add: Arguments) -> None:
     add("--presence FILE")
     add("--background FILE")
     add("--columns COLUMNS", names)
@@ -36,10 +33,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--predict FILE")
     add("--scored FILE", path)
     add("-o --model FILE", path)
-
-
-def run(arguments: argparse.Namespace) -> dict[str, Any]:
-    return maxent_table(**vars(arguments))
 
 
 def maxent_table(
@@ -95,6 +88,8 @@ def maxent_table(
     """
     import numpy as np
     from scipy.special import expit
+
+    from properly.inputs.options import choose
 
     choose(output, dict.fromkeys(_OUTPUTS), "output")
     inputs = [presence, background] + ([predict] if predict else [])
@@ -192,3 +187,6 @@ def show(summary: dict[str, Any], console: Any) -> None:
     console.print(f"\nModel: {summary['model']}")
     if summary["scored"]:
         console.print(f"Sites: {summary['scored']['output']} ({summary['scored']['rows']:,} rows)")
+
+
+run = maxent_table

@@ -8,7 +8,6 @@ example: properly predict model.skops new.parquet -o scored.parquet
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,17 +18,12 @@ from properly.files import FilePath, check_output
 from properly.progress import progress
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add = Arguments(parser, predict_table)
+def add_arguments(add: Arguments) -> None:
     add("model")
     add("table")
     add("-o --output FILE", path)
     add("--prefix TEXT")
     add("--unseen", choices=["refuse", "missing"])
-
-
-def run(arguments: argparse.Namespace) -> dict[str, Any]:
-    return predict_table(**vars(arguments))
 
 
 def predict_table(
@@ -126,3 +120,6 @@ def show(summary: dict[str, Any], console: Any) -> None:
     """What was added, and where it is."""
     columns = ", ".join(summary["columns"])
     console.print(f"{summary['rows']:,} rows, with the new columns {columns}.\n\nTable: {summary['output']}")
+
+
+run = predict_table

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from sklearn.utils import check_random_state
 
-from properly.inputs.options import checked_count
+from properly.inputs.options import check_interval, checked_count
 from properly.links import get_link
 
 if TYPE_CHECKING:
@@ -73,10 +72,8 @@ def make_rare_events(
     """
     n_samples = checked_count(n_samples, "n_samples", 1)
     n_features = checked_count(n_features, "n_features", 1)
-    if not (isinstance(rate, Real) and 0 < rate < 1):
-        raise ValueError(f"rate must lie strictly between 0 and 1, got {rate!r}.")
-    if not (isinstance(signal, Real) and 0 <= signal < np.inf):
-        raise ValueError(f"signal must be finite and at least 0, got {signal!r}.")
+    check_interval(rate, "rate", 0.0, 1.0)
+    check_interval(signal, "signal", 0.0, with_low=True)
     rarer = min(rate, 1 - rate)
     if n_samples * rarer < 1:
         raise ValueError(

@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from properly.diagnostics.results import Result, jeffreys_interval
-from properly.inputs.forecast import Forecast, read_forecast
-from properly.inputs.groups import read_groups
+from properly.inputs.forecast import Forecast, read_forecast, read_groups
 from properly.inputs.options import checked_confidence
 from properly.losses import Loss, get_loss
-from properly.metrics.decomposition import decomposition_of
+from properly.metrics.scores import decomposition_of
 from properly.numeric.probabilities import Array
 
 

@@ -13,8 +13,7 @@ from scipy import special as sc
 from properly.diagnostics.results import THRESHOLD, ForecasterCurves, ThresholdCurves
 from properly.inputs.forecast import Forecast, read_named, read_thresholds
 from properly.inputs.options import checked_confidence
-from properly.metrics.counts import distinct_forecasts
-from properly.metrics.thresholds import errors_at, shares_below
+from properly.metrics.thresholds import distinct_forecasts, errors_at, shares_below
 from properly.numeric.probabilities import Array
 
 _BASE = "base rate"  # a column

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from properly.diagnostics.results import Result
 from properly.inputs.forecast import Forecast, read_binary, read_forecast
 from properly.inputs.options import Seed, checked_confidence, checked_count
-from properly.metrics.counts import grouped_forecasts
+from properly.metrics.thresholds import grouped_forecasts
 from properly.numeric.isotonic import isotonic_rates
 from properly.numeric.probabilities import Array
 

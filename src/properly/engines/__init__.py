@@ -14,10 +14,7 @@ from properly.engines.base import Engine, Given
 from properly.engines.memory import MemoryEngine
 from properly.engines.stream import Stream, StreamEngine
 
-ENGINES: dict[type, type[Engine]] = {
-    Stream: StreamEngine,
-    object: MemoryEngine,
-}
+ENGINES: dict[type, type[Engine]] = {Stream: StreamEngine, object: MemoryEngine}
 
 
 def training_engine(

@@ -50,11 +50,6 @@ class MemoryEngine(Engine):
     def of_training_data(
         cls, estimator: BaseEstimator, X: Any, y: Given, sample_weight: Given, offset: Given
     ) -> tuple[Engine, NDArray[Any]]:
-        if y is None:
-            raise ValueError(
-                f"{type(estimator).__name__} requires y to be passed, but the target y is None "
-                "(only a properly.engines.Stream brings its own labels)."
-            )
         X = checked_features(estimator, X, reset=True)
         classes, codes = checked_labels(y, X.shape[0])
         weight = checked_weight(sample_weight, X.shape[0])
@@ -69,13 +64,8 @@ class MemoryEngine(Engine):
 
     def rows(self, which: Any) -> Block:
         """Some of the rows, by a slice or by their numbers."""
-        return Block(
-            self.X[which],
-            self.y[which],
-            None if self.weight is None else self.weight[which],
-            None if self.offset is None else self.offset[which],
-            None if self.fold is None else self.fold[which],
-        )
+        weight, offset, fold = (None if x is None else x[which] for x in (self.weight, self.offset, self.fold))
+        return Block(self.X[which], self.y[which], weight, offset, fold)
 
     def block(self, start: int) -> Block:
         block = self.rows(slice(start, start + self.block_rows))

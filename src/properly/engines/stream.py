@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
 from properly.engines.base import Engine, Given, combine_weights
 from properly.engines.memory import MemoryEngine
 from properly.files import FORMATS
 from properly.inputs.features import check_names
-from properly.inputs.labels import encode
+from properly.inputs.frames import column_names, is_frame
+from properly.inputs.labels import encode, found_classes
 from properly.inputs.optional import require
 from properly.inputs.options import choose
+from properly.inputs.weights import checked_offset, checked_weight
 from properly.kernels import Block
 from properly.numeric.probabilities import Array, as_float
 
@@ -63,14 +65,19 @@ class Stream:
         sample_weight: str | None = None,
         offset: str | None = None,
     ) -> None:
+        self.feature_names: list[str] | None = None
+        self._open: Callable[[], Iterable[Any]]
         if isinstance(source, str | Path) or _is_list_of_paths(source):
-            self._files = _Files(source, target, features, sample_weight, offset)
-            self._open: Callable[[], Iterable[Any]] = self._files.batches
-            self.feature_names: list[str] | None = self._files.features
+            files, special = _dataset(source), [name for name in (target, sample_weight, offset) if name is not None]
+            names = list(files.schema.names)
+            self.feature_names = [name for name in names if name not in special] if features is None else list(features)
+            for name in [*special, *self.feature_names]:
+                if name not in names:
+                    raise ValueError(f"there is no column {name!r}; the file has {', '.join(map(repr, names))}.")
+            self._open = partial(_batches, files, self.feature_names, target, sample_weight, offset)
             return
         if any(option is not None for option in (target, features, sample_weight, offset)):
             raise ValueError("target, features, sample_weight and offset name columns of files; blocks are tuples.")
-        self.feature_names = None
         if callable(source):
             self._open = source
         elif isinstance(source, Iterator):
@@ -99,9 +106,9 @@ class Stream:
     def _check_names(self, item: Any, index: int) -> None:
         """Blocks that are data frames must all have the same columns in the same order."""
         X = item[0] if isinstance(item, tuple | list) and len(item) else item
-        if not hasattr(X, "columns"):
+        if not is_frame(X):
             return
-        names = [str(name) for name in getattr(X, "column_names", X.columns)]
+        names = [str(name) for name in column_names(X)]
         if self.feature_names is None:
             self.feature_names = names
         elif names != self.feature_names:
@@ -122,72 +129,56 @@ def _checked_block(item: Any, index: int) -> tuple[Any, NDArray[Any] | None, Arr
     if not np.isfinite(X.data if sparse.issparse(X) else X).all():
         raise ValueError(f"X of block {index} contains NaN or infinity; drop or impute such rows first.")
     labels = None if y is None else np.asarray(column_or_1d(y, warn=True))
-    weight = None if weight is None else column_or_1d(as_float(weight, f"sample_weight of block {index}"))
+    weight = None if weight is None else column_or_1d(weight)
     offset = None if offset is None else as_float(offset, f"offset of block {index}")
     if offset is not None and offset.ndim not in (1, 2):
         raise ValueError(f"offset of block {index} must have one or two dimensions, got {offset.ndim}.")
     for name, part in (("y", labels), ("sample_weight", weight), ("offset", offset)):
         if part is not None and len(part) != X.shape[0]:
             raise ValueError(f"{name} of block {index} has {len(part)} rows, its X has {X.shape[0]}.")
-    if weight is not None and not (np.isfinite(weight).all() and (weight >= 0.0).all()):
-        raise ValueError(f"sample_weight of block {index} must be finite and not negative.")
     if offset is not None and not np.isfinite(offset).all():
         raise ValueError(f"offset of block {index} must be finite.")
-    return X, labels, weight, offset
+    return X, labels, checked_weight(weight, X.shape[0], name=f"sample_weight of block {index}"), offset
 
 
 def _is_list_of_paths(source: Any) -> bool:
     return isinstance(source, list | tuple) and bool(source) and all(isinstance(x, str | Path) for x in source)
 
 
-class _Files:
-    """Parquet or Arrow files, read in batches with memory bounded by one batch."""
+def _dataset(paths: Any) -> Any:
+    """Parquet or Arrow files, or folders of them, as a data set of Arrow."""
+    paths = [str(path) for path in (paths if isinstance(paths, list | tuple) else [paths])]
+    missing = [path for path in paths if not Path(path).exists()]
+    if missing:
+        raise FileNotFoundError(f"no such file: {missing[0]}")
+    first = Path(paths[0])
+    suffix = first.suffix if first.is_file() else next((f.suffix for f in sorted(first.rglob("*.*"))), ".parquet")
+    form = choose(suffix, _FORMATS, "the ending of a file")
+    return require("pyarrow.dataset", "arrow").dataset(paths if len(paths) > 1 else paths[0], format=form)
 
-    def __init__(
-        self,
-        paths: Any,
-        target: str | None,
-        features: Sequence[str] | None,
-        weight: str | None,
-        offset: str | None,
-    ) -> None:
-        arrow = require("pyarrow.dataset", "arrow")
-        paths = [str(path) for path in (paths if isinstance(paths, list | tuple) else [paths])]
-        missing = [path for path in paths if not Path(path).exists()]
-        if missing:
-            raise FileNotFoundError(f"no such file: {missing[0]}")
-        first = Path(paths[0])
-        suffix = first.suffix if first.is_file() else next((f.suffix for f in sorted(first.rglob("*.*"))), ".parquet")
-        form = choose(suffix, _FORMATS, "the ending of a file")
-        self.dataset = arrow.dataset(paths if len(paths) > 1 else paths[0], format=form)
-        names = list(self.dataset.schema.names)
-        self.target, self.weight, self.offset = target, weight, offset
-        special = [name for name in (target, weight, offset) if name is not None]
-        self.features = [name for name in names if name not in special] if features is None else list(features)
-        for name in [*special, *self.features]:
-            if name not in names:
-                raise ValueError(f"there is no column {name!r}; the file has {', '.join(map(repr, names))}.")
 
-    def batches(self) -> Iterator[tuple[Any, ...]]:
-        rows = max(1, BATCH_BYTES // (8 * max(1, len(self.features))))
-        columns = list(dict.fromkeys([*self.features, *filter(None, (self.target, self.weight, self.offset))]))
-        for batch in self.dataset.to_batches(columns=columns, batch_size=rows, batch_readahead=1, fragment_readahead=1):
-            X = np.empty((batch.num_rows, len(self.features)))
-            for j, name in enumerate(self.features):
-                X[:, j] = self._numbers(batch, name)
-            y = None if self.target is None else batch.column(self.target).to_numpy(zero_copy_only=False)
-            weight = None if self.weight is None else self._numbers(batch, self.weight)
-            yield X, y, weight, None if self.offset is None else self._numbers(batch, self.offset)
+def _batches(
+    files: Any, features: list[str], target: str | None, weight: str | None, offset: str | None
+) -> Iterator[tuple[Any, ...]]:
+    """Blocks of rows, with memory bounded by one batch."""
+    rows = max(1, BATCH_BYTES // (8 * max(1, len(features))))
+    columns = list(dict.fromkeys([*features, *filter(None, (target, weight, offset))]))
+    for batch in files.to_batches(columns=columns, batch_size=rows, batch_readahead=1, fragment_readahead=1):
+        X = np.empty((batch.num_rows, len(features)))
+        for j, name in enumerate(features):
+            X[:, j] = _numbers(batch, name)
+        y = None if target is None else batch.column(target).to_numpy(zero_copy_only=False)
+        yield X, y, *(None if name is None else _numbers(batch, name) for name in (weight, offset))
 
-    @staticmethod
-    def _numbers(batch: Any, name: str) -> Array:
-        column = batch.column(name)
-        if column.null_count:
-            raise ValueError(f"column {name!r} has missing values; drop or impute such rows first.")
-        try:
-            return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"column {name!r} holds {column.type}, not numbers; encode or leave it out.") from error
+
+def _numbers(batch: Any, name: str) -> Array:
+    column = batch.column(name)
+    if column.null_count:
+        raise ValueError(f"column {name!r} has missing values; drop or impute such rows first.")
+    try:
+        return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"column {name!r} holds {column.type}, not numbers; encode or leave it out.") from error
 
 
 class StreamEngine(Engine):
@@ -208,20 +199,15 @@ class StreamEngine(Engine):
         if y is not None or sample_weight is not None or offset is not None:
             raise ValueError("y, sample_weight and offset must come inside the blocks when X is a Stream.")
         classes: NDArray[Any] | None = None
-        n_features, offset_shapes = 0, set()
-        for features, labels, _, block_offset in X.raw_blocks():
+        n_features = 0
+        for features, labels, _, _ in X.raw_blocks():
             if labels is None:
                 raise ValueError("the stream has no labels; blocks must be (X, y, ...), files need target=.")
-            check_array(labels, ensure_2d=False, dtype=None, input_name="y")
-            check_classification_targets(labels)
-            classes = np.unique(labels) if classes is None else np.union1d(classes, labels)
+            found = found_classes(labels)
+            classes = found if classes is None else np.union1d(classes, found)
             n_features = features.shape[1]
-            if block_offset is not None:
-                offset_shapes.add(block_offset.shape[1:])
         if classes is None:
             raise ValueError("the stream has no rows.")
-        for shape in offset_shapes:
-            _check_offset(shape, len(classes))
         estimator.n_features_in_ = n_features
         if X.feature_names is not None:
             check_names(estimator, X.feature_names, reset=True)
@@ -238,33 +224,23 @@ class StreamEngine(Engine):
     def blocks(self) -> Iterator[Block]:
         for X, y, weight, offset in self.stream.raw_blocks():
             if self.fitted is not None:
-                self._check_new(X, offset)
+                self._check_new(X)
+            known = self.fitted.classes_ if self.classes is None else self.classes
+            offset = checked_offset(offset, X.shape[0], len(known))
             codes = np.zeros(X.shape[0], dtype=np.intp)
             if y is not None and self.classes is not None:
                 codes = encode(y, self.classes)
             weight = combine_weights(weight, codes, self.class_factor)
             yield from MemoryEngine(X, codes, weight, offset).blocks()
 
-    def _check_new(self, X: Any, offset: Array | None) -> None:
+    def _check_new(self, X: Any) -> None:
         if X.shape[1] != self.fitted.n_features_in_:
             raise ValueError(
                 f"X has {X.shape[1]} features, but the model was fitted with {self.fitted.n_features_in_}."
             )
         if self.stream.feature_names is not None:
             check_names(self.fitted, self.stream.feature_names, reset=False)
-        if offset is not None:
-            _check_offset(offset.shape[1:], len(self.fitted.classes_))
 
     def reweighted(self, class_factor: Array) -> Engine:
         factor = class_factor if self.class_factor is None else self.class_factor * class_factor
         return StreamEngine(self.stream, self.classes, factor)
-
-
-def _check_offset(shape: tuple[int, ...], n_classes: int) -> None:
-    """`shape` is that of an offset without its rows."""
-    if shape != (() if n_classes <= 2 else (n_classes,)):
-        need = "one offset a row, of shape (n,)" if n_classes <= 2 else f"{n_classes} a row, of shape (n, {n_classes})"
-        got = ", ".join(["(n", *map(str, shape)])
-        raise ValueError(
-            f"offsets in the stream have shape {got}{'' if shape else ','}); {n_classes} classes need {need}."
-        )

@@ -1,4 +1,4 @@
-"""Labels, probabilities and weights, checked together into a `Forecast`."""
+"""Labels, probabilities and weights, checked together into a `Forecast`; thresholds and groups that go with it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special as sc
 
+from properly.inputs.frames import missing_in
 from properly.inputs.labels import forecast_labels
-from properly.inputs.options import checked_names, checked_thresholds
+from properly.inputs.options import checked_names, checked_thresholds, numbered
 from properly.inputs.scores import BinarySample
-from properly.inputs.weights import read_weight
+from properly.inputs.weights import checked_weight
 from properly.numeric.probabilities import Array, Probabilities, as_float, as_probabilities, log_of_complement
 
 _ROW_SUM_TOLERANCE = 1e-3  # accepts probabilities rounded to three digits, but no logits
@@ -161,7 +162,7 @@ def read_forecast(
     known, codes = forecast_labels(y, classes, 2 if values.ndim == 1 else values.shape[1])
     if len(codes) != len(values):
         raise ValueError(f"y has {len(codes)} rows, p has {len(values)}: inconsistent numbers of samples.")
-    weight = read_weight(sample_weight, len(codes))
+    weight = checked_weight(sample_weight, len(codes), positive_sum=True)
     return Forecast(codes, values, complement, weight, known).without_weight_0()
 
 
@@ -240,3 +241,39 @@ def read_thresholds(thresholds: ArrayLike | None, forecasts: Mapping[str, Foreca
     total = next(iter(forecasts.values())).total
     end = np.log(10.0 * min(max(total, 10.0), _MANY))
     return np.union1d(np.linspace(0.0, 1.0, _POINTS + 1), sc.expit(np.linspace(-end, end, _POINTS)))
+
+
+MISSING = "(missing)"
+
+
+def read_groups(group: ArrayLike, forecast: Forecast) -> tuple[tuple[str, ...], NDArray[np.intp]]:
+    """The names of the groups in sorted order, missing values last, and the position of the group of every row.
+
+    Rows of weight 0 are left out, as they are in the forecast.
+    """
+    labels = np.asarray(group)
+    if labels.dtype.kind in "US" and isinstance(group, list | tuple):
+        labels = np.array(group, dtype=object)  # NumPy would make the text "nan" of a missing value among texts
+    if labels.shape != (forecast.n_given,):
+        raise ValueError(
+            f"group must be a label for each row of y, of shape ({forecast.n_given},), got {labels.shape}."
+        )
+    return _coded(forecast.kept(labels))
+
+
+def _coded(labels: NDArray[Any]) -> tuple[tuple[str, ...], NDArray[np.intp]]:
+    if labels.dtype != object:
+        found, codes = np.unique(labels, return_inverse=True)
+        gone = missing_in(found)
+        return tuple(MISSING if lost else str(each) for each, lost in zip(found, gone, strict=True)), codes
+    missing = missing_in(labels)
+    values = labels[~missing].tolist()
+    known = list(set(values))
+    try:
+        known.sort()
+    except TypeError:  # labels of several kinds
+        known.sort(key=str)
+    position = {each: k for k, each in enumerate(known)}
+    codes = np.full(len(labels), len(known), dtype=np.intp)
+    codes[~missing] = [position[each] for each in values]
+    return numbered([str(each) for each in known] + [MISSING] * bool(missing.any())), codes

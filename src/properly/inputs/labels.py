@@ -13,9 +13,9 @@ from sklearn.utils.validation import check_array, column_or_1d
 def checked_labels(y: ArrayLike | None, n_rows: int | None = None) -> tuple[NDArray[Any], NDArray[Any]]:
     """What an estimator is fitted to: the sorted classes, two or more, and the position of every label among them."""
     if y is None:
-        raise ValueError("fit requires y to be passed, but the target y is None.")
+        raise ValueError("fit requires y to be passed, but the target y is None; only a Stream has labels of its own.")
     labels = column_or_1d(y, warn=True)
-    classes = _found_classes(labels)
+    classes = found_classes(labels)
     check_classification_targets(classes if len(classes) == 2 else labels)  # the latter takes long
     if n_rows is not None and len(labels) != n_rows:
         raise ValueError(f"y has {len(labels)} rows, X has {n_rows}: inconsistent numbers of samples.")
@@ -29,7 +29,7 @@ def forecast_labels(y: ArrayLike, classes: ArrayLike | None, n_classes: int) -> 
     if y is None:
         raise ValueError("y is None; the labels are needed.")
     labels = column_or_1d(y)
-    found = _found_classes(labels)
+    found = found_classes(labels)
     known = _completed(found, n_classes) if classes is None else _given(classes, found, n_classes)
     return known, _positions(labels, known)
 
@@ -52,7 +52,7 @@ def encode(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
     return np.asarray(codes, dtype=np.intp)
 
 
-def _found_classes(labels: NDArray[Any]) -> NDArray[Any]:
+def found_classes(labels: NDArray[Any]) -> NDArray[Any]:
     """The distinct labels in sorted order; missing values and fractions are refused."""
     if len(labels) == 0:
         raise ValueError("y is empty; at least one row is needed.")

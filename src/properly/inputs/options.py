@@ -118,9 +118,8 @@ def named(things: Iterable[T] | Mapping[str, T], reserved: Iterable[str] = ()) -
 
 def checked_confidence(confidence: object) -> float:
     """A probability strictly between 0 and 1."""
-    if isinstance(confidence, Real) and 0.0 < float(confidence) < 1.0:
-        return float(confidence)
-    raise ValueError(f"confidence must lie strictly between 0 and 1, got {confidence!r}.")
+    check_interval(confidence, "confidence", 0.0, 1.0)
+    return float(confidence)  # type: ignore[arg-type]
 
 
 def checked_thresholds(thresholds: ArrayLike) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,9 +27,6 @@ class BinarySample(NamedTuple):
     @property
     def class_weight(self) -> tuple[float, float]:
         """The weight of the rest and that of the class."""
-        if self.weight is None:
-            count = int(np.count_nonzero(self.positive))
-            return float(len(self.positive) - count), float(count)
         rest, own = np.bincount(self.positive, self.weight, 2)
         return float(rest), float(own)
 
@@ -64,26 +61,15 @@ class Sample(NamedTuple):
         return [BinarySample(score, self.codes == k, self.weight) for score, k in zip(columns, own, strict=True)]
 
 
-class Reader(Protocol):
-    """Turns what the user calls a score into finite log-odds (two classes) or logits (more)."""
-
-    of_probabilities: ClassVar[bool]  # whether the logits are logarithms of probabilities
-
-    @classmethod
-    def learn(cls, values: Array) -> Self:
-        """Take from the calibration data what is needed to read others."""
-
-    def __call__(self, values: Array) -> Array: ...
-
-
 @dataclass(frozen=True)
 class ScoreReader:
     """Scores are log-odds or logits already."""
 
-    of_probabilities: ClassVar[bool] = False
+    of_probabilities: ClassVar[bool] = False  # whether the logits are logarithms of probabilities
 
     @classmethod
     def learn(cls, values: Array) -> Self:
+        """Take from the calibration data what is needed to read others."""
         return cls()
 
     def __call__(self, values: Array) -> Array:
@@ -164,6 +150,7 @@ def _half_the_smallest(log_p: Array) -> float:
     return (smallest if np.isneginf(log_p).any() else min(smallest, LOG_SMALLEST)) - float(np.log(2.0))
 
 
+Reader = ScoreReader | LogProbabilityReader  # turns what the user calls a score into finite log-odds or logits
 INPUTS: dict[str, type[Reader]] = {"score": ScoreReader, "probability": ProbabilityReader}
 
 
@@ -195,11 +182,9 @@ def checked_sample(
     """Values, codes and weights of the rows that count: lengths agree, no class is without weight."""
     if len(values) != len(codes):
         raise ValueError(f"scores has {len(values)} rows, y has {len(codes)}: inconsistent numbers of samples.")
-    weight = checked_weight(sample_weight, len(codes))
+    weight = checked_weight(sample_weight, len(codes), positive_sum=True)
     if weight is None:
         return values, codes, None
-    if not weight.any():
-        raise ValueError("sample_weight is zero for every row; at least one must be positive.")
     share = np.bincount(codes, weight, len(classes))
     if (share == 0.0).any():
         empty = classes[share == 0.0].tolist()[0]

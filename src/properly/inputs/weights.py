@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from properly.numeric.limits import SMALLEST_NORMAL
 from properly.numeric.probabilities import Array, as_float
 
+_NONE_POSITIVE = "sample_weight is zero for every row; at least one must be positive."
+
 
 def checked_offset(offset: ArrayLike | None, n_rows: int, n_classes: int) -> Array | None:
     """One offset per row for two classes, one per row and class for more."""
@@ -26,32 +28,31 @@ def checked_offset(offset: ArrayLike | None, n_rows: int, n_classes: int) -> Arr
     return offset
 
 
-def checked_weight(sample_weight: ArrayLike | None, n_rows: int) -> Array | None:
-    """One finite weight of at least 0 for every row; a single number is the weight of all of them."""
+def checked_weight(
+    sample_weight: ArrayLike | None, n_rows: int, *, positive_sum: bool = False, name: str = "sample_weight"
+) -> Array | None:
+    """One finite weight of at least 0 for every row; a single number is the weight of all of them.
+
+    With `positive_sum` not all of them may be 0, and float64 must be able to hold their sum.
+    """
     if sample_weight is None:
         return None
-    weight = as_float(sample_weight, "sample_weight")
+    weight = as_float(sample_weight, name)
     if weight.ndim == 0:
         weight = np.full(n_rows, float(weight))
     if weight.ndim != 1:
-        raise ValueError(f"sample_weight must be 1D, got {weight.ndim} dimensions.")
+        raise ValueError(f"{name} must be 1D, got {weight.ndim} dimensions.")
     if len(weight) != n_rows:
-        raise ValueError(f"sample_weight has {len(weight)} entries, but there are {n_rows} rows; every row needs one.")
+        raise ValueError(f"{name} has {len(weight)} entries, but there are {n_rows} rows; every row needs one.")
     finite = np.isfinite(weight)
     if not finite.all():
-        raise ValueError(f"sample_weight must be finite, got {weight[~finite][0]}.")
+        raise ValueError(f"{name} must be finite, got {weight[~finite][0]}.")
     if (weight < 0.0).any():
-        raise ValueError(f"sample_weight must not be negative, got {weight.min()}.")
-    return weight
-
-
-def read_weight(sample_weight: ArrayLike | None, n_rows: int) -> Array | None:
-    """As `checked_weight`, with a positive sum that float64 can hold."""
-    weight = checked_weight(sample_weight, n_rows)
-    if weight is not None and not weight.any():
-        raise ValueError("sample_weight is zero for every row; at least one must be positive.")
-    if weight is not None and weight.max() > np.finfo(np.float64).max / n_rows:
-        raise ValueError("sample_weight adds up to more than float64 can hold; divide all weights by their largest.")
+        raise ValueError(f"{name} must not be negative, got {weight.min()}.")
+    if positive_sum and not weight.any():
+        raise ValueError(_NONE_POSITIVE)
+    if positive_sum and weight.max() > np.finfo(np.float64).max / n_rows:
+        raise ValueError(f"{name} adds up to more than float64 can hold; divide all weights by their largest.")
     return weight
 
 
@@ -64,7 +65,7 @@ def checked_class_weights(weight: Array, classes: NDArray[Any]) -> Array:
     if not np.isfinite(total):
         raise ValueError("sample_weight must have a finite sum; divide the weights by a large number.")
     if not total > 0.0:
-        raise ValueError("sample_weight is zero for every row; at least one must be positive.")
+        raise ValueError(_NONE_POSITIVE)
     for label, own in zip(classes.tolist(), weight.tolist(), strict=True):
         if own == 0.0:
             raise ValueError(f"every row of class {label!r} has weight 0; drop these rows or weight them.")

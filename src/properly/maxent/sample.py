@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d
 
-from properly.inputs.weights import read_weight
+from properly.inputs.weights import checked_weight
 from properly.maxent.design_matrix import DesignMatrix
 from properly.numeric.probabilities import Array
 
@@ -63,7 +63,7 @@ def checked_classes(y: ArrayLike | None, n_rows: int, n_classes: int) -> NDArray
 
 def row_weights(sample_weight: ArrayLike | None, n_rows: int) -> Array:
     """The checked weight of every row, 1 without weights."""
-    weight = read_weight(sample_weight, n_rows)
+    weight = checked_weight(sample_weight, n_rows, positive_sum=True)
     return np.ones(n_rows) if weight is None else weight
 
 

@@ -5,21 +5,22 @@ from properly.metrics.calibration_error import (
     classwise_calibration_error,
     confidence_calibration_error,
     expected_calibration_error,
+    smooth_calibration_error,
 )
-from properly.metrics.decisions import (
-    ThresholdChoice,
-    best_threshold,
-    cost_matrix,
-    cost_threshold,
-    decide,
-    parse_costs,
-)
-from properly.metrics.decomposition import Decomposition, score_decomposition
+from properly.metrics.decisions import ThresholdChoice, best_threshold, cost_matrix, cost_threshold, decide, parse_costs
 from properly.metrics.paired import PairedDifference, SignTest, paired_bootstrap, sign_test
 from properly.metrics.ranking import AreaUnderCurve, auc, auc_difference
 from properly.metrics.scorers import METRICS, SCORERS, Metric, proper_scorer
-from properly.metrics.scores import brier_score, log_loss, probability_rmse, proper_score, row_losses, skill_score
-from properly.metrics.smooth import smooth_calibration_error
+from properly.metrics.scores import (
+    Decomposition,
+    brier_score,
+    log_loss,
+    probability_rmse,
+    proper_score,
+    row_losses,
+    score_decomposition,
+    skill_score,
+)
 from properly.metrics.thresholds import cost_weighted_error
 
 __all__ = [

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from properly.inputs.forecast import Forecast, read_binary, read_probabilities
-from properly.metrics.counts import distinct_forecasts
+from properly.metrics.thresholds import distinct_forecasts
 from properly.numeric.probabilities import Array, as_float
 
 _BLOCK = 1 << 16

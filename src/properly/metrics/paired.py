@@ -11,7 +11,7 @@ from scipy import special as sc
 from sklearn.utils import check_random_state
 
 from properly.inputs.options import Seed, checked_confidence, checked_count
-from properly.inputs.weights import read_weight
+from properly.inputs.weights import checked_weight
 from properly.numeric.probabilities import Array, as_float
 
 _MOST_UNITS = 10_000  # more rows are pooled at random into this many groups, and these are resampled
@@ -167,7 +167,7 @@ def _losses(
     for name, values in (("losses_a", a), ("losses_b", b)):
         if np.isnan(values).any():
             raise ValueError(f"{name} must not contain nan, as row {int(np.isnan(values).argmax())} does.")
-    weight = read_weight(sample_weight, len(a))
+    weight = checked_weight(sample_weight, len(a), positive_sum=True)
     if weight is None or weight.all():
         return a, b, weight
     rows = weight > 0.0

@@ -11,8 +11,8 @@ from scipy import special as sc
 
 from properly.inputs.forecast import Forecast, read_binary
 from properly.inputs.options import checked_confidence
-from properly.metrics.counts import DistinctForecasts, distinct_forecasts, distinct_in_order
 from properly.metrics.paired import PairedDifference
+from properly.metrics.thresholds import DistinctForecasts, distinct_forecasts, distinct_in_order
 from properly.numeric.probabilities import Array
 
 _ROUNDING = 1e-15  # of shares

@@ -15,11 +15,10 @@ from properly.metrics.calibration_error import (
     classwise_calibration_error,
     confidence_calibration_error,
     expected_calibration_error,
+    smooth_calibration_error,
 )
-from properly.metrics.decomposition import Decomposition, decomposition_of
 from properly.metrics.ranking import auc_of
-from properly.metrics.scores import brier_score, log_loss, proper_score, skill_score
-from properly.metrics.smooth import smooth_calibration_error
+from properly.metrics.scores import brier_score, decomposition_of, log_loss, proper_score, skill_score
 
 
 class Metric(NamedTuple):
@@ -62,18 +61,12 @@ def proper_scorer(loss: str | Loss = "log", *, classes: ArrayLike | None = None)
     return Metric(proper_score).scorer(loss=get_loss(loss), classes=classes)
 
 
-def _parts(
-    y: ArrayLike, p: ArrayLike, sample_weight: ArrayLike | None = None, classes: ArrayLike | None = None
-) -> Decomposition:
-    return decomposition_of(read_forecast(y, p, sample_weight, classes), LogLoss())
-
-
 def _miscalibration(y: ArrayLike, p: ArrayLike, **options: Any) -> float:
-    return _parts(y, p, **options).miscalibration
+    return decomposition_of(read_forecast(y, p, **options), LogLoss()).miscalibration
 
 
 def _discrimination(y: ArrayLike, p: ArrayLike, **options: Any) -> float:
-    return _parts(y, p, **options).discrimination
+    return decomposition_of(read_forecast(y, p, **options), LogLoss()).discrimination
 
 
 def _area(y: ArrayLike, p: ArrayLike, **options: Any) -> float:

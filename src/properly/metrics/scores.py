@@ -1,13 +1,16 @@
-"""Proper scores: the mean loss of probability forecasts, for any proper loss."""
+"""Proper scores, the mean loss of forecasts for any proper loss, and their parts: miscalibration and discrimination."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from properly.inputs.forecast import Forecast, read_forecast, read_probabilities
-from properly.inputs.weights import read_weight
+from properly.inputs.weights import checked_weight
 from properly.losses import LogLoss, Loss, SquaredLoss, get_loss
+from properly.numeric.isotonic import pooled_blocks
 from properly.numeric.probabilities import Array, as_float, as_probabilities
 
 
@@ -157,7 +160,7 @@ def probability_rmse(true_p: ArrayLike, p: ArrayLike, *, sample_weight: ArrayLik
     if truth.shape != values.shape:
         raise ValueError(f"true_p and p must have the same shape, got {truth.shape} and {values.shape}.")
     squares = ((values - truth) ** 2).reshape(len(values), -1).mean(axis=1)
-    return float(np.sqrt(np.average(squares, weights=read_weight(sample_weight, len(values)))))
+    return float(np.sqrt(np.average(squares, weights=checked_weight(sample_weight, len(values), positive_sum=True))))
 
 
 def score_of(forecast: Forecast, loss: Loss) -> float:
@@ -187,9 +190,90 @@ def _block_losses(forecast: Forecast, loss: Loss, rows: slice) -> Array:
 
 def base_score(forecast: Forecast, loss: Loss) -> float:
     """The score of forecasting the class frequencies for every row: the entropy of the labels."""
-    share = forecast.class_weight / forecast.total
+    share = forecast.rates
     if forecast.binary:
         return float(loss.entropy(share[1], share[0]))
     if isinstance(loss, LogLoss):
         return float(0.0 - np.sum(share[share > 0.0] * np.log(share[share > 0.0])))  # 0, not -0, for one class
     return float(np.sum(loss.entropy(share)))
+
+
+class Decomposition(NamedTuple):
+    """score = miscalibration - discrimination + uncertainty."""
+
+    score: float
+    miscalibration: float
+    discrimination: float
+    uncertainty: float
+
+
+def score_decomposition(
+    y: ArrayLike,
+    p: ArrayLike,
+    loss: str | Loss = "log",
+    *,
+    sample_weight: ArrayLike | None = None,
+    classes: ArrayLike | None = None,
+) -> Decomposition:
+    """Split a proper score into miscalibration, discrimination and uncertainty.
+
+    Isotonic regression of y on p is the best recalibration that keeps the order, for all proper losses at once, and the
+    frequency of the positive class is the best constant forecast:
+
+    - miscalibration = score(p) - score(recalibrated p) >= 0: smaller is better, 0 for a calibrated forecast;
+    - discrimination = score(constant) - score(recalibrated p) >= 0: larger is better, 0 for one that ranks at random;
+    - uncertainty = score(constant): the entropy of y, which does not depend on the forecast.
+
+    There are no bins or other options, and the parts are exact. The recalibration is fitted to the rows it is scored
+    on, so with few rows miscalibration and discrimination are overestimated (by the order of n^(-2/3)).
+
+    Parameters
+    ----------
+    y, p, loss, sample_weight, classes
+        As for `proper_score`. For K > 2 classes the parts are added up over the classes, each against the rest; the
+        score then is that sum too, which for log loss is not `log_loss`, but its sum over K questions of two classes.
+
+    Returns
+    -------
+    Decomposition
+        Where the score is infinite (log loss with a forecast of 0 for what happened), so is the miscalibration; the
+        other two stay finite.
+
+    References
+    ----------
+    Dimitriadis, Gneiting & Jordan (2021), Stable reliability diagrams for probabilistic classifiers, PNAS 118.
+
+    Examples
+    --------
+    >>> parts = score_decomposition([0, 1, 0, 1, 1], [0.1, 0.3, 0.4, 0.6, 0.9], "squared")
+    >>> [round(part, 4) for part in parts]
+    [0.083, 0.033, 0.07, 0.12]
+    """
+    return decomposition_of(read_forecast(y, p, sample_weight, classes), get_loss(loss))
+
+
+def decomposition_of(forecast: Forecast, loss: Loss) -> Decomposition:
+    """`score_decomposition` of a checked forecast."""
+    parts = [_of_binary(each, loss) for each in forecast.against_rest()]
+    return Decomposition(*(float(sum(part)) for part in zip(*parts, strict=True)))
+
+
+def _of_binary(forecast: Forecast, loss: Loss) -> Decomposition:
+    score, uncertainty = score_of(forecast, loss), base_score(forecast, loss)
+    recalibrated = _recalibrated_score(forecast, loss)
+    return Decomposition(score, _excess(score, recalibrated), _excess(uncertainty, recalibrated), uncertainty)
+
+
+def _recalibrated_score(forecast: Forecast, loss: Loss) -> float:
+    """Within a block of isotonic regression all forecasts are the rate of the block: its risk is the entropy there."""
+    if not forecast.class_weight.all():
+        return base_score(forecast, loss)
+    sample = forecast.sample()
+    _, _, positive, negative = pooled_blocks(sample.of_class(True), sample.of_class(False))
+    total = positive + negative
+    return float(np.sum(total * loss.entropy(positive / total, negative / total)) / np.sum(total))
+
+
+def _excess(score: float, best: float) -> float:
+    """score - best; 0 for equal infinities, which only a loss without lower bound has (`GEVLoss` with ξ >= 1)."""
+    return 0.0 if score == best else score - best

@@ -2,7 +2,7 @@
 
 A model file is a zip archive in the format of skops (arrays and JSON, no pickle) with one more member,
 ``properly.json``: the version of this format, the versions of the libraries, a checksum of every other member, and the
-user's own notes. Our types are named by package and class (`stable_names`), and stay readable when a class moves.
+user's own notes. Our types are named by package and class (`schema`), and stay readable when a class moves.
 """
 
 from __future__ import annotations
@@ -21,16 +21,17 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile
 
 from properly.files import atomic_path
 from properly.inputs.optional import require
-from properly.persistence.contents import (
+from properly.persistence.schema import (
     SCHEMA,
     ModelFileError,
     checked_metadata,
+    name_by_module,
+    name_stably,
     nodes_of,
     one_line,
     read_schema,
     refuse_what_cannot_be_found,
 )
-from properly.persistence.stable_names import name_by_module, name_stably
 
 __all__ = ["FORMAT", "ModelFileError", "load", "load_metadata", "load_versions", "save"]
 FORMAT = 2
@@ -87,7 +88,8 @@ def save(model: Any, path: str | os.PathLike[str], *, metadata: Mapping[str, Any
     except (TypeError, ValueError, AttributeError, RecursionError, NotImplementedError) as error:
         raise ModelFileError(f"this {type(model).__name__} cannot be saved: {one_line(error)}") from error
     refuse_what_cannot_be_found(names, model)
-    schema = read_schema(data)
+    members = _members(data)
+    schema = read_schema(members[SCHEMA])
     refused = [name for name in names if not is_trusted(name)]
     if refused:
         warnings.warn(
@@ -96,7 +98,7 @@ def save(model: Any, path: str | os.PathLike[str], *, metadata: Mapping[str, Any
             stacklevel=2,
         )
     with atomic_path(path) as temporary:
-        _write(temporary, data, schema, notes)
+        _write(temporary, members, schema, notes)
 
 
 def load(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
@@ -125,10 +127,10 @@ def load(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
         raise ValueError(f"trusted must be a list of type names, got the string {trusted!r}.")
     archive = _read(path)
     header = _header(path, archive)
-    _check_members(path, archive, header["checksums"])
+    members = _checked_members(path, archive, header["checksums"])
     _warn_about_versions(path, header["versions"])
     try:
-        data, unknown = _with_modules(archive)
+        data, unknown = _with_modules(members)
         if unknown:
             raise ModelFileError(
                 f"{path} holds {', '.join(unknown)}, saved by properly {header['versions'].get('properly')}: properly "
@@ -164,15 +166,19 @@ def load_versions(path: str | os.PathLike[str]) -> dict[str, str]:
     return dict(_header(path, _read(path))["versions"])
 
 
-def _write(path: Path, data: bytes, schema: Any, notes: dict[str, Any]) -> None:
+def _members(archive: bytes) -> dict[str, bytes]:
+    with ZipFile(io.BytesIO(archive)) as source:
+        return {name: source.read(name) for name in source.namelist()}
+
+
+def _write(path: Path, members: dict[str, bytes], schema: Any, notes: dict[str, Any]) -> None:
     boosted = any(str(node.get("__module__")).startswith(_FOR_BOOSTING) for node in nodes_of(schema))
     name_stably(schema)
-    with ZipFile(io.BytesIO(data)) as source:
-        members = {name: source.read(name) for name in source.namelist()} | {SCHEMA: json.dumps(schema).encode()}
+    members = members | {SCHEMA: json.dumps(schema).encode()}
     header = {
         "format": FORMAT,
         "versions": _versions(boosted),
-        "checksums": {name: _checksum(content) for name, content in members.items()},
+        "checksums": _checksums(members),
         "metadata": notes,
     }
     with ZipFile(path, "w", ZIP_DEFLATED) as target:
@@ -181,30 +187,32 @@ def _write(path: Path, data: bytes, schema: Any, notes: dict[str, Any]) -> None:
             target.writestr(name, content)
 
 
-def _with_modules(archive: bytes) -> tuple[bytes, list[str]]:
+def _with_modules(members: dict[str, bytes]) -> tuple[bytes, list[str]]:
     """The archive as skops reads it, our types by their modules; and the names that this version does not have."""
-    schema, result = read_schema(archive), io.BytesIO()
+    schema, result = read_schema(members[SCHEMA]), io.BytesIO()
     unknown = name_by_module(schema)
-    with ZipFile(io.BytesIO(archive)) as source, ZipFile(result, "w", ZIP_STORED) as target:
-        for name in source.namelist():
-            target.writestr(name, json.dumps(schema) if name == SCHEMA else source.read(name))
+    with ZipFile(result, "w", ZIP_STORED) as target:
+        for name, content in members.items():
+            target.writestr(name, json.dumps(schema) if name == SCHEMA else content)
     return result.getvalue(), unknown
 
 
-def _check_members(path: str | os.PathLike[str], data: bytes, checksums: Mapping[str, Any]) -> None:
-    """Refuse an archive whose members are not those that were saved."""
+def _checked_members(path: str | os.PathLike[str], archive: bytes, checksums: Mapping[str, Any]) -> dict[str, bytes]:
+    """The members of an archive but its header; refused if they are not those that were saved."""
     try:
-        with ZipFile(io.BytesIO(data)) as archive:
-            found = {name: _checksum(archive.read(name)) for name in archive.namelist() if name != _HEADER}
+        members = _members(archive)
     except Exception as error:  # zipfile has many ways to fail on damaged archives
         raise ModelFileError(f"{path} is damaged: {one_line(error)}") from error
+    del members[_HEADER]
+    found = _checksums(members)
     changed = sorted(name for name in found.keys() | checksums.keys() if found.get(name) != checksums.get(name))
     if changed:
         raise ModelFileError(f"{path} is damaged: {changed[0]} does not have the checksum that was saved with it.")
+    return members
 
 
-def _checksum(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
+def _checksums(members: dict[str, bytes]) -> dict[str, str]:
+    return {name: hashlib.sha256(content).hexdigest() for name, content in members.items()}
 
 
 def _versions(boosted: bool) -> dict[str, str]:

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 
 from properly.classifier import LogScoreClassifier
 from properly.inputs.unwrap import weight_parameter
-from properly.inputs.weights import read_weight
+from properly.inputs.weights import checked_weight
 from properly.numeric.probabilities import Array, as_float
 from properly.prevalence.prior import log_prior_ratio
 from properly.prevalence.weighting import TRAIN_PRIORS, TRUE_PRIORS, ClassTotals, prior_rule
@@ -122,7 +122,7 @@ class PriorCorrectedClassifier(MetaEstimatorMixin, LogScoreClassifier):
         train_prior = prior_rule(self.train_prior, TRAIN_PRIORS, classes, "train_prior")
         true_prior = prior_rule(self.true_prior, TRUE_PRIORS, classes, "true_prior")
         codes = np.searchsorted(classes, labels)
-        weight = read_weight(sample_weight, len(codes))
+        weight = checked_weight(sample_weight, len(codes), positive_sum=True)
         rows = np.bincount(codes, minlength=len(classes))
         totals = ClassTotals(classes, rows, rows if weight is None else np.bincount(codes, weight, len(classes)))
         self.true_prior_ = true_prior(totals, self.estimator)

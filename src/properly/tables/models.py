@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from properly.classifier import chosen
-from properly.inputs.weights import read_weight
+from properly.inputs.weights import checked_weight
 from properly.numeric.probabilities import Array
 from properly.tables.encoder import TableEncoder
 from properly.tables.targets import Label
@@ -55,7 +55,7 @@ class LinearFeatures(TransformerMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn means, scales and levels; weight 2 means the row twice."""
         numeric, coded = self._split(validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan"))
-        weight = read_weight(sample_weight, len(numeric))
+        weight = checked_weight(sample_weight, len(numeric), positive_sum=True)
         weight = np.ones(len(numeric)) if weight is None else weight
         missing = np.isnan(numeric)
         known = np.where(missing, 0.0, weight[:, None])

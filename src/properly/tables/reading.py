@@ -50,7 +50,7 @@ class TableFile:
         if not Path(path).stat().st_size:
             raise TableError(f"{self.path} is empty.")
         with _readable(self):
-            self.schema, self.n_rows = _HEADERS[self.format.kind](self)
+            self.schema, self.n_rows = _READERS[self.format.kind][0](self)
         repeated = [name for name, count in Counter(self.schema.names).items() if count > 1]
         if repeated:
             raise TableError(f"{self.path} has several columns named {repeated[0]!r}; give every column its own name.")
@@ -68,7 +68,7 @@ class TableFile:
         columns = self.names if columns is None else list(columns)
         self.require(columns)
         with _readable(self):
-            yield from _BATCHES[self.format.kind](self, columns)
+            yield from _READERS[self.format.kind][1](self, columns)
 
     def typed_schema(self, texts: Collection[str] = ()) -> Any:
         """The types of the columns; a text file is read once for them. Columns named in `texts` stay texts there."""
@@ -199,10 +199,6 @@ def _ipc_reader(file: TableFile) -> Any:
         return ipc.open_stream(arrow.memory_map(file.path))
 
 
-def _ipc_header(file: TableFile) -> tuple[Any, int | None]:
-    return _ipc_reader(file).schema, None
-
-
 def _ipc_batches(file: TableFile, columns: list[str]) -> Iterator[Any]:
     reader = _ipc_reader(file)
     indexed = hasattr(reader, "num_record_batches")
@@ -212,11 +208,11 @@ def _ipc_batches(file: TableFile, columns: list[str]) -> Iterator[Any]:
             yield batch.slice(start, BATCH_ROWS).select(columns)
 
 
-_HEADERS = {"text": _text_header, "parquet": _parquet_header, "ipc": _ipc_header}
-_BATCHES: dict[str, Callable[[TableFile, list[str]], Iterator[Any]]] = {
-    "text": _text_batches,
-    "parquet": _parquet_batches,
-    "ipc": _ipc_batches,
+# What reads the header (the schema, and the number of rows where that is known), and what reads the batches.
+_READERS: dict[str, tuple[Callable[..., tuple[Any, int | None]], Callable[..., Iterator[Any]]]] = {
+    "text": (_text_header, _text_batches),
+    "parquet": (_parquet_header, _parquet_batches),
+    "ipc": (lambda file: (_ipc_reader(file).schema, None), _ipc_batches),
 }
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from properly.inputs.forecast import MISSING, Forecast
 from properly.numeric.probabilities import Array
 from properly.tables.arrow import arrow, compute, plain_type, types
 from properly.tables.columns import kind_of, numbers, texts
@@ -21,7 +21,6 @@ MAX_CLASSES = 100
 Label = str | int | float | bool
 _ROW_SUM_TOLERANCE = 1e-3  # probabilities in files are often rounded
 _SMALL_WEIGHT = 0.1  # a mean weight below this is rather a share than a number of rows
-_MISSING = "(missing)"
 
 
 class Labels(NamedTuple):
@@ -59,15 +58,19 @@ def class_labels(column: Any, place: Place, positive: str | None = None) -> Labe
     if len(labels) < 2:
         raise TableError(f"{place} holds one class only, {labels[0]!r}; at least two are needed.")
     found = Labels(labels, position.astype(np.intp)[encoded.indices.to_numpy()])
-    return found if positive is None else _with_positive(found, positive, place)
+    if positive is None:
+        return found
+    against_rest = _against_rest(found, positive, place)
+    if len(labels) > 2:
+        raise TableError(f"a positive class is one of two, but {place} has {len(labels)} classes.")
+    return against_rest
 
 
-def _with_positive(labels: Labels, positive: str, place: Place) -> Labels:
-    names = [str(label) for label in labels.classes]
-    found = class_named(positive, names, place)
-    if len(names) > 2:
-        raise TableError(f"a positive class is one of two, but {place} has {len(names)} classes.")
-    return labels if found == 1 else Labels(labels.classes[::-1], 1 - labels.codes)
+def _against_rest(labels: Labels, positive: str, place: Place) -> Labels:
+    """The named class and, before it, all others as one."""
+    found = class_named(positive, [str(label) for label in labels.classes], place)
+    name, others = labels.classes[found], [*labels.classes[:found], *labels.classes[found + 1 :]]
+    return Labels([others[0] if len(others) == 1 else f"not {name}", name], (labels.codes == found).astype(np.intp))
 
 
 def class_named(text: str, names: list[str], place: Place) -> int:
@@ -132,16 +135,7 @@ def read_target(
     return labels, row_weights
 
 
-@dataclass(frozen=True)
-class Predictions:
-    """Checked columns of a file, of which an audit makes a `Forecast`."""
-
-    codes: NDArray[Any]  # the class of every row, as its position in `classes`
-    p: Array  # (n,) for two classes, else (n, K)
-    classes: tuple[str, ...]
-    group: NDArray[Any] | None  # of every row, as its position in `group_names`
-    group_names: tuple[str, ...]
-    weight: Array | None
+Groups = tuple[tuple[str, ...], NDArray[Any]]  # their names, and the position of the group of every row
 
 
 def read_predictions(
@@ -152,8 +146,8 @@ def read_predictions(
     positive: str | None = None,
     group: str | None = None,
     weight: str | None = None,
-) -> Predictions:
-    """Read only the columns that are needed, and check every value in them.
+) -> tuple[Forecast, Groups | None]:
+    """Read only the columns that are needed, and check every value in them; rows of weight 0 are left out.
 
     With one column of probabilities the target has two values, and the probability is that of the larger one, or of
     `positive` against all others. With several columns there is one for every class, named by the class, perhaps
@@ -162,25 +156,31 @@ def read_predictions(
     source = str(path)
     wanted = dict.fromkeys([target, *probability, *(name for name in (group, weight) if name is not None)])
     table = TableFile(path).read(list(wanted))
-    labels = class_labels(table.column(target), Place(source, target))
+    place, columns = Place(source, target), list(probability)
+    labels = class_labels(table.column(target), place)
+    if positive is not None and len(columns) > 1:
+        raise TableError(
+            "a positive class is for a single column of probabilities; several columns are named by their classes."
+        )
+    if positive is not None:
+        labels = _against_rest(labels, positive, place)
     classes, codes = [str(label) for label in labels.classes], labels.codes.astype(np.int8)
-    if len(probability) == 1:
-        classes, codes = _two_classes(classes, codes, positive, Place(source, target))
-        columns = list(probability)
-    else:
-        if positive is not None:
-            raise TableError(
-                "a positive class is for a single column of probabilities; several columns are named by their classes."
-            )
+    if len(columns) == 1 and len(classes) > 2:
+        raise TableError(
+            f"{place} has {len(classes)} classes ({listed(classes)}): name a column of probabilities for each of them, "
+            "or the positive class that the single column is for."
+        )
+    if len(columns) > 1:
         found = columns_of_classes(probability, classes, source)
         codes = np.array([list(found).index(name) for name in classes], dtype=np.int8)[codes]
         classes, columns = list(found), list(found.values())
     p = _probabilities(table, columns, source)
-    groups, group_names = (None, ()) if group is None else _groups(table.column(group), Place(source, group))
     row_weights = None if weight is None else weights(table.column(weight), Place(source, weight))
+    forecast = Forecast(codes, p, None, row_weights, np.array(classes)).without_weight_0()
+    groups = None if group is None else _groups(table.column(group), Place(source, group), forecast)
     del table
     arrow.default_memory_pool().release_unused()  # of ten million rows, half a gigabyte
-    return Predictions(codes, p, tuple(classes), groups, group_names, row_weights)
+    return forecast, groups
 
 
 def columns_of_classes(columns: Sequence[str], classes: Sequence[str], source: str) -> dict[str, str]:
@@ -200,21 +200,6 @@ def columns_of_classes(columns: Sequence[str], classes: Sequence[str], source: s
         f"the columns of probabilities must be named by the classes, which are {listed(classes)} in {source}; "
         f"got {listed(columns)}."
     )
-
-
-def _two_classes(
-    classes: list[str], codes: NDArray[Any], positive: str | None, place: Place
-) -> tuple[list[str], NDArray[Any]]:
-    if positive is None:
-        if len(classes) == 2:
-            return classes, codes
-        raise TableError(
-            f"{place} has {len(classes)} classes ({listed(classes)}): name a column of probabilities for each of them, "
-            "or the positive class that the single column is for."
-        )
-    found = class_named(positive, classes, place)
-    name, others = classes[found], [*classes[:found], *classes[found + 1 :]]
-    return [others[0] if len(others) == 1 else f"not {name}", name], (codes == found).view(np.int8)
 
 
 def _probabilities(table: Any, columns: list[str], source: str) -> Array:
@@ -237,14 +222,15 @@ def _probabilities(table: Any, columns: list[str], source: str) -> Array:
     return found[1] if len(found) == 2 else np.column_stack(found)
 
 
-def _groups(column: Any, place: Place) -> tuple[NDArray[Any], tuple[str, ...]]:
-    """The group of every row, and the sorted names of the groups; each distinct value is looked at once."""
+def _groups(column: Any, place: Place, forecast: Forecast) -> Groups:
+    """As `read_groups` gives them; each distinct value is looked at once."""
     encoded = _encoded(column)
-    names = [_MISSING if name is None else name for name in texts(encoded.dictionary, place).to_pylist()]
+    names = [MISSING if name is None else name for name in texts(encoded.dictionary, place).to_pylist()]
     if encoded.null_count:
-        names.append(_MISSING)
+        names.append(MISSING)
     distinct, position = np.unique(np.array(names, dtype=object), return_inverse=True)
-    return position.astype(np.int32)[encoded.indices.fill_null(len(names) - 1).to_numpy()], tuple(distinct.tolist())
+    codes = position.astype(np.int32)[encoded.indices.fill_null(len(names) - 1).to_numpy()]
+    return tuple(distinct.tolist()), forecast.kept(codes)
 
 
 def _encoded(column: Any) -> Any:

@@ -1,13 +1,19 @@
-"""What a model file can hold: looked at before anything is written."""
+"""skops's description of a model: what it may hold, and how it names our types.
+
+A class of ours is named by its package and its own name, not by the module it is in, so that files survive moves:
+``properly.calibration.IsotonicMap`` is found in whichever module of the package it is. Names within a package are
+therefore unique.
+"""
 
 from __future__ import annotations
 
-import io
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any
-from zipfile import ZipFile
 
 SCHEMA = "schema.json"
 
@@ -57,11 +63,9 @@ def refuse_what_cannot_be_found(names: list[str], model: Any) -> None:
             )
 
 
-def read_schema(data: bytes) -> Any:
-    """skops's description of a model; JSON makes strings of keys, which must stay different."""
-
-    with ZipFile(io.BytesIO(data)) as source:
-        schema = json.loads(source.read(SCHEMA), object_pairs_hook=_different)
+def read_schema(content: bytes) -> Any:
+    """skops's description of a model, from JSON, which makes strings of keys; these must stay different."""
+    schema = json.loads(content, object_pairs_hook=_different)
     for node in nodes_of(schema):
         _mend_boolean_keys(node)
     return schema
@@ -109,3 +113,50 @@ def _mend_boolean_keys(node: dict[str, Any]) -> None:
 def one_line(error: BaseException) -> str:
     text = " ".join(str(error).split()) or type(error).__name__
     return text if len(text) <= 200 else text[:197] + "..."
+
+
+_PREFIX = "properly."
+
+
+def name_stably(schema: Any) -> None:
+    """Replace the modules of our types in skops's description of a model by their packages."""
+    for node in _own_nodes(schema):
+        node["__module__"] = ".".join(node["__module__"].split(".")[:2])
+
+
+def name_by_module(schema: Any) -> list[str]:
+    """Replace packages by the modules in which our types are found now; returns the names that lead nowhere."""
+    unknown = []
+    for node in _own_nodes(schema):
+        module = members_of(node["__module__"]).get(node["__class__"])
+        if module is None:
+            unknown.append(f"{node['__module__']}.{node['__class__']}")
+        else:
+            node["__module__"] = module
+    return unknown
+
+
+@cache
+def members_of(package: str) -> dict[str, str]:
+    """The module of every class and function that a package of ours defines; {} for what is no such package.
+
+    >>> members_of("properly.links")["Logit"]
+    'properly.links.symmetric'
+    """
+    from properly.persistence.trusted import PACKAGES
+
+    found: dict[str, str] = {}
+    for module in iter_modules(import_module(package).__path__, f"{package}.") if package in PACKAGES else ():
+        for attribute, value in vars(import_module(module.name)).items():
+            if getattr(value, "__module__", None) == module.name and callable(value):
+                found[attribute] = module.name
+    return found
+
+
+def _own_nodes(schema: Any) -> Iterator[dict[str, Any]]:
+    """The nodes that name a type of this library."""
+    return (
+        node
+        for node in nodes_of(schema)
+        if isinstance(node.get("__class__"), str) and str(node.get("__module__")).startswith(_PREFIX)
+    )
