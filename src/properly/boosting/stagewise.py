@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import KW_ONLY, asdict, dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -55,6 +55,7 @@ class StagedScores:
         return pandas.DataFrame(asdict(self), index=rounds)
 
 
+@dataclass(eq=False, repr=False)
 class AdaBoost(LogScoreClassifier):
     """Weak learners fitted to reweighted rows, and F ← F + step · response."""
 
@@ -62,27 +63,14 @@ class AdaBoost(LogScoreClassifier):
     _longest: ClassVar[float]
     """No round changes F by more than this times the learning rate."""
 
-    estimators_: list[Any]
-    steps_: Array
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        n_estimators: int = 100,
-        learning_rate: float = 1.0,
-        *,
-        early_stopping: bool = True,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.random_state = random_state
+    estimator: Any = None
+    n_estimators: int = 100
+    learning_rate: float = 1.0
+    _: KW_ONLY
+    early_stopping: bool = True
+    validation_fraction: float = 0.1
+    n_iter_no_change: int = 10
+    random_state: int | np.random.RandomState | None = None
 
     @abstractmethod
     def _response(self, learner: Any, X: Any) -> Array:

@@ -166,6 +166,7 @@ class MatrixScaling(AffineScaling):
         return TINY, TINY, TINY
 
 
+@dataclass(eq=False, repr=False)
 class StructuredMatrixScaling(AffineScaling):
     """Matrix scaling with a penalty towards temperature scaling, stronger for groups of more coefficients.
 
@@ -202,9 +203,7 @@ class StructuredMatrixScaling(AffineScaling):
            [-0.06,  0.03,  1.07]])
     """
 
-    def __init__(self, strength: float = 1.0, *, input: str = "score") -> None:
-        self.strength = strength
-        self.input = input
+    strength: float = 1.0
 
     def _slope(self, sample: Sample) -> float:
         return best_slope(sample)
@@ -217,6 +216,7 @@ class StructuredMatrixScaling(AffineScaling):
 _STEEPEST = 1e50  # a penalty beyond its square is the same: nothing moves
 
 
+@dataclass(eq=False, repr=False)
 class DirichletCalibration(AffineScaling):
     """p = softmax(W ln p + b), as Dirichlet distributions of p in every class imply, with a penalty on mixing classes.
 
@@ -254,10 +254,8 @@ class DirichletCalibration(AffineScaling):
     array([0, 1, 2, 1, 1, 0])
     """
 
-    def __init__(self, off_diagonal: float = 0.01, intercept: float = 0.01, *, input: str = "score") -> None:
-        self.off_diagonal = off_diagonal
-        self.intercept = intercept
-        self.input = input
+    off_diagonal: float = 0.01
+    intercept: float = 0.01
 
     def _slope(self, sample: Sample) -> float:
         return standard_slope(log_probabilities(bounded(sample.scores)), sample.weight)

@@ -212,6 +212,7 @@ def _difference(a: float, b: float) -> float:
     return 0.0 if abs(a - b) <= _ROUNDING * max(abs(a), abs(b)) else a - b
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class DensityCalibration(BinaryCalibrator):
     """Bayes' rule with a density per class; a subclass says which one, in `_fit_density`.
 
@@ -225,11 +226,7 @@ class DensityCalibration(BinaryCalibrator):
     than those of the rest: high scores then mean the first of two classes.
     """
 
-    maps_: list[DensityMap]  # type: ignore[assignment]
-
-    def __init__(self, *, monotone: bool = False, input: str = "score") -> None:
-        self.monotone = monotone
-        self.input = input
+    monotone: bool = False
 
     @property
     def densities_(self) -> tuple[TwoPieceDensity, TwoPieceDensity] | list[tuple[TwoPieceDensity, TwoPieceDensity]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -49,6 +49,7 @@ class IsotonicMap:
 _LINEAR = {"step": False, "linear": True}
 
 
+@dataclass(eq=False, repr=False)
 class IsotonicCalibration(BinaryCalibrator):
     """The non-decreasing function of the score that fits the labels best, by pooling adjacent violators.
 
@@ -89,10 +90,8 @@ class IsotonicCalibration(BinaryCalibrator):
     array([0.333, 0.5  , 0.857])
     """
 
-    def __init__(self, interpolation: str = "step", *, strict: bool = False, input: str = "score") -> None:
-        self.interpolation = interpolation
-        self.strict = strict
-        self.input = input
+    interpolation: str = "step"
+    strict: bool = field(default=False, kw_only=True)
 
     def _fit_map(self, sample: BinarySample) -> IsotonicMap:
         linear = choose(self.interpolation, _LINEAR, "interpolation")

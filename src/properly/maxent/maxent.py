@@ -21,6 +21,7 @@ _OUTPUTS: dict[str, Callable[[Array, Array], Array]] = {
 }
 
 
+@dataclass(eq=False, repr=False)
 class Maxent(SemiSupervisedClassifier):
     """Where a class lives: its density over a pool of points, as close to even as its labelled rows allow.
 
@@ -92,10 +93,8 @@ class Maxent(SemiSupervisedClassifier):
     [0.38, 0.9]
     """
 
-    def __init__(self, regularization: float = 1.0, features: Any = None, *, duplicates: str = "keep") -> None:
-        self.regularization = regularization
-        self.features = features
-        self.duplicates = duplicates
+    regularization: float = 1.0
+    features: Any = None
 
     def predict_output(self, X: Any, output: str = "cloglog") -> Array:
         """The density of the labelled class in one of the scales of the Maxent program.

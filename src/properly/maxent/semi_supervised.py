@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
+from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any, Self
 
@@ -32,21 +33,27 @@ from properly.prevalence.prior import as_prior
 _DUPLICATES = {"keep": False, "once": True}  # whether points with identical features are one site
 
 
-class SemiSupervisedClassifier(LogScoreClassifier):
-    """A classifier for labelled and unlabelled rows; a subclass says what is solved.
+class FittedScores(LogScoreClassifier):
+    """What `fit` sets: the coefficients of the scores, what is added to each, and how the solver ended."""
 
-    Its probabilities are p(y|x) ∝ exp(class_score_y + score_y(x)), where a class without labels has the scores 0.
-    """
-
-    regularization: float
-    features: Any
-    duplicates: str
-    default_prevalence: ArrayLike | None = None  # without a parameter of this name: all classes alike
     coef_: Array
     intercept_: Array
     class_score_: Array
     violation_: float
     n_iter_: int
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class SemiSupervisedClassifier(FittedScores):
+    """A classifier for labelled and unlabelled rows; a subclass says what is solved.
+
+    Its probabilities are p(y|x) ∝ exp(class_score_y + score_y(x)), where a class without labels has the scores 0.
+    """
+
+    regularization: float = 1.0
+    features: Any = None
+    duplicates: str = "keep"
+    default_prevalence: ArrayLike | None = field(default=None, init=False)  # no option: all classes alike
 
     @abstractmethod
     def _solve(self, sample: Sample, default: Array) -> None:

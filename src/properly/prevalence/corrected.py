@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -23,6 +24,7 @@ from properly.prevalence.prior import log_prior_ratio
 from properly.prevalence.weighting import TRAIN_PRIORS, TRUE_PRIORS, ClassTotals, prior_rule
 
 
+@dataclass(eq=False, repr=False)
 class PriorCorrectedClassifier(MetaEstimatorMixin, LogScoreClassifier):
     """Any classifier, with its probabilities corrected from the class proportions it was trained with to the true ones.
 
@@ -87,15 +89,9 @@ class PriorCorrectedClassifier(MetaEstimatorMixin, LogScoreClassifier):
     0.03
     """
 
-    def __init__(
-        self,
-        estimator: Any,
-        train_prior: str | ArrayLike | Mapping[Any, float] = "from class_weight",
-        true_prior: str | ArrayLike | Mapping[Any, float] = "from y",
-    ) -> None:
-        self.estimator = estimator
-        self.train_prior = train_prior
-        self.true_prior = true_prior
+    estimator: Any
+    train_prior: str | ArrayLike | Mapping[Any, float] = "from class_weight"
+    true_prior: str | ArrayLike | Mapping[Any, float] = "from y"
 
     def fit(
         self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None, **fit_params: Any
