@@ -18,8 +18,8 @@ from properly.inputs.optional import require
 from properly.inputs.options import choose
 from properly.kernels import Block, Hessian, LinearModel
 from properly.linear.classifier import LinearClassifier
+from properly.linear.estimator import LinearPredictor
 from properly.linear.fitting import Data, Penalty, weight_by_class
-from properly.linear.prediction import LinearPredictor
 from properly.linear.rare_events import RareEventLogisticRegression
 from properly.links import Link
 from properly.losses import Composite, LogLoss

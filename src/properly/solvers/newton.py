@@ -9,8 +9,7 @@ from enum import Enum
 import numpy as np
 
 from properly.numeric.probabilities import Array
-from properly.solvers.directions import ConjugateGradientDirection, Direction, NewtonDirection
-from properly.solvers.problem import Point, Problem
+from properly.solvers.directions import ConjugateGradientDirection, Direction, NewtonDirection, Point, Problem
 from properly.solvers.proximal import ProximalNewtonDirection
 
 # With more coefficients than this, conjugate gradients are cheaper than the curvature matrix: for one score, and for a

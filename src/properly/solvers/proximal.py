@@ -12,8 +12,7 @@ from sklearn.linear_model import lasso_path
 
 from properly.numeric.limits import SMALLEST_NORMAL
 from properly.numeric.probabilities import Array
-from properly.solvers.directions import Direction, Factor
-from properly.solvers.problem import Point, Problem
+from properly.solvers.directions import Direction, Factor, Point, Problem
 
 _ALL_FEATURES = 500  # up to here the curvature of every feature is worth having
 
