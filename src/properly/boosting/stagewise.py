@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, asdict, dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,9 +22,6 @@ from properly.inputs.optional import require
 from properly.links import Logit
 from properly.losses import BoostingLoss, Composite, LogLoss
 from properly.numeric.probabilities import Array
-
-if TYPE_CHECKING:
-    import pandas
 
 _BOOSTING, _LOG = Composite(BoostingLoss(), Logit()), Composite(LogLoss())
 
@@ -48,7 +45,7 @@ class StagedScores:
     log_loss: Array
     error: Array
 
-    def frame(self) -> pandas.DataFrame:
+    def frame(self) -> Any:
         """The same as a data frame with the number of rounds as its index; needs the extra ``frames``."""
         pandas = require("pandas", "frames")
         rounds = pandas.RangeIndex(1, len(self.error) + 1, name="rounds")

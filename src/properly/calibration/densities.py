@@ -117,15 +117,6 @@ class SortedScores(NamedTuple):
         return left, right
 
 
-def best_of_equals(x: Array, rising: bool) -> int:
-    """The position of the minimum; of several, equal but for rounding, the one nearest to the other class.
-
-    That lies to the left if `rising`. Neither rounding nor the order of the rows must decide between equals.
-    """
-    equals = np.flatnonzero(x <= x.min() * (1.0 + 1e-12))
-    return int(equals[0] if rising else equals[-1])
-
-
 def _added_up(steps: Array) -> Array:
     total = np.zeros(len(steps) + 1)
     np.cumsum(steps, out=total[1:])

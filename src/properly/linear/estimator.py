@@ -37,6 +37,8 @@ class LinearPredictor(ClassifierMixin, BaseEstimator):
     link_ : the link between score and probability; None stands for the softmax
     """
 
+    only_two_classes: ClassVar[bool] = False
+
     classes_: NDArray[Any]
     coef_: Array
     intercept_: Array
@@ -109,6 +111,7 @@ class LinearPredictor(ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.classifier_tags.multi_class = not self.only_two_classes
         return tags
 
 
@@ -118,8 +121,6 @@ class LinearEstimator(LinearPredictor):
 
     The options of an estimator are the fields of a dataclass: each class states its own, and inherits those it shares.
     """
-
-    only_two_classes: ClassVar[bool] = False
 
     fit_intercept: bool = True
     tol: float = 1e-8
@@ -174,8 +175,3 @@ class LinearEstimator(LinearPredictor):
 
     def _fit_one(self, data: Data, composite: AnyComposite, penalty: Penalty, **options: Any) -> Fit:
         return fit_linear(data, composite, penalty, **{"tol": self.tol, "max_iter": self.max_iter, **options})
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = not self.only_two_classes
-        return tags

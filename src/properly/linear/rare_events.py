@@ -178,11 +178,8 @@ def _score(block: Block, model: LinearModel, coef: Array, inverse: Array) -> _Sc
         design = np.column_stack([design, np.ones(len(v))])
     leverage = weight * p * q * np.einsum("ij,ij->i", design @ inverse, design)
     residual = weight * np.where(y, q, -p)
-    return _Score(
-        -float(np.sum(weight * model.composite._value(y, v))),
-        design.T @ residual,
-        design.T @ (leverage * (0.5 - p)),
-    )
+    log_likelihood = -float(np.sum(weight * model.composite._value(y, v)))
+    return _Score(log_likelihood, design.T @ residual, design.T @ (leverage * (0.5 - p)))
 
 
 class BiasReduction:
@@ -195,12 +192,9 @@ class BiasReduction:
         start = np.zeros((1, len(self.ridge)))
         self.basis = _row_space(self.engine.reduce(kernels.hessian, self.model, start, False, None).hessian)
 
+    @np.errstate(all="ignore")  # an infinite objective is refused by the line search
     def evaluate(self, coef: Array) -> tuple[float, Array, Array, Array]:
         """Objective, gradient, a root R of the inverse curvature (RRᵀ), and the step that removes the bias."""
-        with np.errstate(all="ignore"):  # an infinite objective is refused by the line search
-            return self._evaluate(coef)
-
-    def _evaluate(self, coef: Array) -> tuple[float, Array, Array, Array]:
         self.passes += 2
         information = self.engine.reduce(kernels.hessian, self.model, coef, False, None).hessian
         root, log_determinant = self._root_of_inverse(information)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from dataclasses import dataclass, field
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -21,7 +20,7 @@ from sklearn.utils.validation import _check_feature_names_in, _num_samples, chec
 
 from properly.classifier import LogScoreClassifier
 from properly.inputs.features import checked_features
-from properly.inputs.options import choose
+from properly.inputs.options import check_interval, choose
 from properly.inputs.unwrap import last_step, weight_parameter
 from properly.maxent.design_matrix import DesignMatrix, StoredMatrix
 from properly.maxent.features import MaxentFeatures
@@ -92,8 +91,7 @@ class SemiSupervisedClassifier(FittedScores):
 
     def _check_parameters(self) -> None:
         """What can be checked without data."""
-        if not (isinstance(self.regularization, Real) and 0.0 <= self.regularization < np.inf):
-            raise ValueError(f"regularization must be finite and at least 0, got {self.regularization!r}.")
+        check_interval(self.regularization, "regularization", 0.0, with_low=True)
         choose(self.duplicates, _DUPLICATES, "duplicates")
         if self.features is not None and (isinstance(self.features, type) or not hasattr(self.features, "transform")):
             raise ValueError(f"features must be a transformer such as MaxentFeatures() or None, got {self.features!r}.")

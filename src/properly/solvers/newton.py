@@ -43,6 +43,7 @@ class Solution:
     history: list[float] = field(repr=False, default_factory=list)
 
 
+@np.errstate(all="ignore")  # steps that overflow are refused
 def minimise(problem: Problem, start: Array, tol: float, max_iter: int) -> Solution:
     """Newton's method, with a curvature that is kept as long as the steps converge fast.
 
@@ -51,11 +52,6 @@ def minimise(problem: Problem, start: Array, tol: float, max_iter: int) -> Solut
     decrement fell tenfold. A problem that is not convex uses the observed curvature where that is positive definite
     and the expected one elsewhere.
     """
-    with np.errstate(all="ignore"):  # steps that overflow are refused
-        return _minimise(problem, start, tol, max_iter)
-
-
-def _minimise(problem: Problem, start: Array, tol: float, max_iter: int) -> Solution:
     direction, scale = _direction_for(problem, start), np.sqrt(problem.null_loss)
     at = problem.point(start)
     history: list[float] = []
