@@ -183,14 +183,11 @@ class AdaBoost(LogScoreClassifier):
         """
         rows = Rows.held_out(self._read(X), y, sample_weight, self.classes_, "y")
         positive, weight = rows.codes == 1, scaled_weights(rows.weight)
-        scores = [
-            (
-                exponential_loss(positive, F, weight),
-                np.average(_LOG.value(positive, 2.0 * F), weights=weight),
-                np.average((F > 0.0) != positive, weights=weight),
-            )
-            for F in accumulate(self._additions(rows.X))
-        ]
+        scores = []
+        for F in accumulate(self._additions(rows.X)):
+            log_loss = np.average(_LOG.value(positive, 2.0 * F), weights=weight)
+            error = np.average((F > 0.0) != positive, weights=weight)
+            scores.append((exponential_loss(positive, F, weight), log_loss, error))
         return StagedScores(*np.array(scores).reshape(-1, 3).T)
 
     def __sklearn_tags__(self) -> Tags:

@@ -286,12 +286,9 @@ class CalibratedClassifier(MetaEstimatorMixin, LogScoreClassifier):
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Who may ask for what in `fit`, if metadata routing is enabled in scikit-learn."""
-        return (
-            MetadataRouter(owner=self)
-            .add_self_request(self)
-            .add(estimator=self.estimator, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
-            .add(splitter=self.cv, method_mapping=MethodMapping().add(caller="fit", callee="split"))
-        )
+        fit, split = (MethodMapping().add(caller="fit", callee=callee) for callee in ("fit", "split"))
+        router = MetadataRouter(owner=self).add_self_request(self).add(estimator=self.estimator, method_mapping=fit)
+        return router.add(splitter=self.cv, method_mapping=split)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

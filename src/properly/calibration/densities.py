@@ -48,10 +48,8 @@ class TwoPieceDensity:
                 fall = d if self.left_power == 1 else 0.5 * d * d
             else:
                 fall = np.where(np.where(left, self.left_power, self.right_power) == 1, d, 0.5 * d * d)
-        return (
-            -np.log(HALF_MASS[self.left_power] * self.left_scale + HALF_MASS[self.right_power] * self.right_scale)
-            - fall
-        )
+        mass = HALF_MASS[self.left_power] * self.left_scale + HALF_MASS[self.right_power] * self.right_scale
+        return -np.log(mass) - fall
 
     def derivatives(self, inside: float, at: float) -> tuple[float, float]:
         """First derivative of ln f at a point, and the second, as continued from the side where `inside` lies."""

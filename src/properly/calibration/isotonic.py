@@ -95,15 +95,8 @@ class IsotonicCalibration(BinaryCalibrator):
 
     def _fit_map(self, sample: BinarySample) -> IsotonicMap:
         linear = choose(self.interpolation, _LINEAR, "interpolation")
-        first, last, positive, negative = pooled_blocks(
-            sample.of_class(True), sample.of_class(False), 0.5 if self.strict else 0.0
-        )
+        added, strict = (0.5, Standardizer.of(sample.score, sample.weight)) if self.strict else (0.0, None)
+        first, last, positive, negative = pooled_blocks(sample.of_class(True), sample.of_class(False), added)
         total = positive + negative
-        return IsotonicMap(
-            first,
-            last,
-            np.maximum.accumulate(positive / total),
-            np.minimum.accumulate(negative / total),
-            linear,
-            Standardizer.of(sample.score, sample.weight) if self.strict else None,
-        )
+        rate, complement = np.maximum.accumulate(positive / total), np.minimum.accumulate(negative / total)
+        return IsotonicMap(first, last, rate, complement, linear, strict)

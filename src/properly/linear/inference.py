@@ -84,10 +84,8 @@ class Inference:
             "std_err": self.standard_errors,
             "z": z,
             "p_value": 2.0 * stats.norm.sf(np.abs(z)),
-            "low": low,
-            "high": high,
         }
-        return pd.DataFrame(columns, index=self.names)
+        return pd.DataFrame({**columns, "low": low, "high": high}, index=self.names)
 
 
 def inference(

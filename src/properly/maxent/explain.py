@@ -142,12 +142,9 @@ def jackknife(model: Maxent, X: Any, y: ArrayLike, sample_weight: ArrayLike | No
         restricted = _restricted(model, X, kept)._fit_sites(frames.selected(X, kept), y, sample_weight, site)
         return float(np.mean(restricted.relative_gain_))
 
-    return Jackknife(
-        names,
-        only=np.array([gain([name]) for name in names]),
-        without=np.array([gain([other for other in names if other != name]) for name in names]),
-        full=float(np.mean(full.relative_gain_)),
-    )
+    only = np.array([gain([name]) for name in names])
+    without = np.array([gain([other for other in names if other != name]) for name in names])
+    return Jackknife(names, only, without, float(np.mean(full.relative_gain_)))
 
 
 def _restricted(model: Maxent, X: Any, kept: list[frames.ColumnName]) -> Maxent:

@@ -122,12 +122,10 @@ class Maxent(SemiSupervisedClassifier):
         limits = constraints(sample, self.regularization, self._feature_name)
         total = float(sample.weight.sum())
         objective = LogPartition(sample.weight / total)
-        found = [
-            PenalisedProblem(
-                sample.design, objective, limits._replace(mean=mean[None], tolerance=tolerance[None])
-            ).minimise()
-            for mean, tolerance in zip(limits.mean, limits.tolerance, strict=True)
-        ]
+        found = []
+        for mean, tolerance in zip(limits.mean, limits.tolerance, strict=True):
+            own = limits._replace(mean=mean[None], tolerance=tolerance[None])
+            found.append(PenalisedProblem(sample.design, objective, own).minimise())
         self.coef_ = np.concatenate([optimum.coef for optimum in found])
         lowest = np.array([optimum.objective for optimum in found])
         penalty = np.sum(np.abs(self.coef_) * limits.tolerance, axis=1)

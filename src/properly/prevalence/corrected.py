@@ -196,11 +196,8 @@ class PriorCorrectedClassifier(MetaEstimatorMixin, LogScoreClassifier):
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Who may ask for what in `fit`, if metadata routing is enabled in scikit-learn."""
-        return (
-            MetadataRouter(owner=self)
-            .add_self_request(self)
-            .add(estimator=self.estimator, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
-        )
+        router, fit = MetadataRouter(owner=self).add_self_request(self), MethodMapping().add(caller="fit", callee="fit")
+        return router.add(estimator=self.estimator, method_mapping=fit)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -61,16 +61,12 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]], caption: str, *, h
     """A table that scrolls inside its own box on a narrow screen; the first cell of a row is its heading."""
     marked = frozenset(highlight)
     heading = element("tr", *(element("th", cell, scope="col") for cell in head))
-    body = [
-        element(
-            "tr",
-            *(element("th", cell, scope="row") if i == 0 else element("td", cell) for i, cell in enumerate(row)),
-            class_="marked" if number in marked else None,
-        )
-        for number, row in enumerate(rows)
-    ]
-    content = element("table", element("caption", caption), element("thead", heading), element("tbody", *body))
-    return element("div", content, class_="scroll", tabindex="0", role="region", aria_label=caption)
+    body = []
+    for number, (name, *cells) in enumerate(rows):
+        content = element("th", name, scope="row"), *(element("td", cell) for cell in cells)
+        body.append(element("tr", *content, class_="marked" if number in marked else None))
+    whole = element("table", element("caption", caption), element("thead", heading), element("tbody", *body))
+    return element("div", whole, class_="scroll", tabindex="0", role="region", aria_label=caption)
 
 
 def section(heading: str, *children: str, id: str, class_: str | None = None) -> Markup:

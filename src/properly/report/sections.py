@@ -145,13 +145,8 @@ def recalibration_section(findings: Findings) -> Markup:
         murphy = picture(audit.murphy.plot(scale=scale), "murphy", description, caption)
         figures.append(element("div", after, murphy, class_="figures"))
     head = ("score", "before", "after", "gain", "95 % interval")
-    return section(
-        heading,
-        element("p", _how(audit)),
-        table(head, rows, "Scores before and after; the smaller, the better"),
-        *figures,
-        id=id,
-    )
+    shown = table(head, rows, "Scores before and after; the smaller, the better")
+    return section(heading, element("p", _how(audit)), shown, *figures, id=id)
 
 
 def _how(audit: Audit) -> str:
@@ -177,14 +172,9 @@ def threshold_section(findings: Findings) -> Markup | None:
     slider = Template(asset("thresholds.html")).substitute(
         positive=markup(audit.classes[1]), false_positive=f"{costs[0]:.15g}", false_negative=f"{costs[1]:.15g}"
     )
-    return section(
-        "Thresholds and costs",
-        element("p", explanation),
-        *([] if decision is None else [_choices(decision)]),
-        Markup(slider),
-        data_script(audit.thresholds.as_json(), "threshold-table"),
-        id="thresholds",
-    )
+    shown = [element("p", explanation), *([] if decision is None else [_choices(decision)]), Markup(slider)]
+    data = data_script(audit.thresholds.as_json(), "threshold-table")
+    return section("Thresholds and costs", *shown, data, id="thresholds")
 
 
 def _choices(decision: Decision) -> Markup:
@@ -206,17 +196,11 @@ def groups_section(findings: Findings) -> Markup | None:
     rows = []
     for k in sorted(range(len(groups.groups)), key=lambda k: -groups.weight[k])[:MOST_GROUPS_ON_PAGE]:
         flag = ("too high" if groups.mean_p[k] > groups.base_rate[k] else "too low") if groups.off[k] else "within"
-        rows.append(
-            (
-                groups.groups[k],
-                count(groups.weight[k]),
-                percent(groups.mean_p[k]),
-                percent(groups.base_rate[k]),
-                f"{percent(groups.low[k])} to {percent(groups.high[k])}",
-                element("span", flag, class_="flag" if groups.off[k] else "fine"),
-                number(groups.miscalibration[k], 2),
-            )
-        )
+        mean, share = percent(groups.mean_p[k]), percent(groups.base_rate[k])
+        ends = f"{percent(groups.low[k])} to {percent(groups.high[k])}"
+        found = element("span", flag, class_="flag" if groups.off[k] else "fine")
+        error = number(groups.miscalibration[k], 2)
+        rows.append((groups.groups[k], count(groups.weight[k]), mean, share, ends, found, error))
     flagged = int(groups.off.sum())
     where = f"In {flagged} of {len(groups.groups)} groups" if flagged else "In every group"
     opening = (
@@ -256,17 +240,17 @@ def leaderboard_section(findings: Findings) -> Markup | None:
     rows = []
     for k, name in enumerate(found.names):
         difference, ends, seconds = found.difference_to_best[k], found.difference_intervals[k], found.seconds[k]
-        standing = ("significant", "flag") if found.significant[k] else ("may be chance", None)
-        rows.append(
-            (
-                name,
-                _with_interval(found.scores[k], found.intervals[k], places),
-                _with_interval(difference, ends, places + 1) if k else "–",
-                _bar(difference, ends, found.difference_intervals) if k else "",
-                element("span", standing[0], class_=standing[1]) if k else element("span", "best", class_="fine"),
-                "–" if np.isnan(seconds) else f"{number(seconds, 2)} s",
+        score = _with_interval(found.scores[k], found.intervals[k], places)
+        worse, bar, standing = "–", "", "best"
+        style: str | None = "fine"
+        if k:
+            worse, bar = (
+                _with_interval(difference, ends, places + 1),
+                _bar(difference, ends, found.difference_intervals),
             )
-        )
+            standing, style = ("significant", "flag") if found.significant[k] else ("may be chance", None)
+        time = "–" if np.isnan(seconds) else f"{number(seconds, 2)} s"
+        rows.append((name, score, worse, bar, element("span", standing, class_=style), time))
     head = ("model", "score", "worse than the best by", "", "difference", "time")
     note = (
         "The score is the mean loss on held-out rows: the smaller, the better. Below it are 95 % intervals. All models "
@@ -291,17 +275,11 @@ def _bar(middle: float, interval: Array, all_intervals: Array) -> Markup:
     zero, dot, left, right = (
         f"{_MARGIN + _WIDTH * (value - low) / (high - low):.1f}" for value in (0.0, middle, *interval)
     )
-    return element(
-        "svg",
-        element("line", x1=zero, x2=zero, y1="0", y2="16", class_="zero"),
-        element("line", x1=left, x2=right, y1="8", y2="8", class_="interval"),
-        element("circle", cx=dot, cy="8", r="3.5"),
-        viewBox=f"0 0 {_WIDTH + 2 * _MARGIN:g} 16",
-        width=f"{_WIDTH + 2 * _MARGIN:g}",
-        height="16",
-        class_="bar",
-        aria_hidden="true",
-    )
+    mark = element("line", x1=zero, x2=zero, y1="0", y2="16", class_="zero")
+    line = element("line", x1=left, x2=right, y1="8", y2="8", class_="interval")
+    circle, width = element("circle", cx=dot, cy="8", r="3.5"), f"{_WIDTH + 2 * _MARGIN:g}"
+    size = {"viewBox": f"0 0 {width} 16", "width": width, "height": "16"}
+    return element("svg", mark, line, circle, **size, class_="bar", aria_hidden="true")
 
 
 # All sections in the order of the page; one that does not apply to what was found returns None.

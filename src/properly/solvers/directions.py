@@ -9,8 +9,8 @@ predicts, and λ is the distance to the optimum in standard errors. It does not 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,10 @@ class Problem:
     null_loss: float
     observed: bool = True
     passes: int = 0
+
+    def penalised(self, share: float, **changes: Any) -> Problem:
+        """The problem with this share of the penalties, and with other changes."""
+        return replace(self, ridge=self.ridge * share, lasso=self.lasso * share, **changes)
 
     @property
     def convex(self) -> bool:
