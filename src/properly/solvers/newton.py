@@ -59,6 +59,11 @@ def minimise(problem: Problem, start: Array, tol: float, max_iter: int) -> Solut
     def ended(status: Status, n_iter: int) -> Solution:
         return Solution(at.coef, status, max(1, n_iter), problem.passes, history[-1] if history else np.nan, history)
 
+    def renewed() -> tuple[Array, float]:
+        if problem.convex or not problem.observed or not direction.refresh(at, True):
+            direction.refresh(at, False)
+        return direction.step(at)
+
     if not np.isfinite(at.gradient).all():
         return ended(Status.STALLED, 0)
     direction.refresh(at, False)
@@ -67,9 +72,7 @@ def minimise(problem: Problem, start: Array, tol: float, max_iter: int) -> Solut
     history.append(size / scale)
     for iteration in range(max_iter):
         if size <= tol * scale and problem.kinked and not fresh:
-            _refresh(problem, direction, at)
-            fresh = True
-            step, size = direction.step(at)
+            (step, size), fresh = renewed(), True
         if size <= tol * scale and not direction.incomplete:
             return ended(Status.CONVERGED, iteration)
         step = _bounded(problem, at, step)
@@ -81,9 +84,7 @@ def minimise(problem: Problem, start: Array, tol: float, max_iter: int) -> Solut
             contraction = new_size / size if size > 0.0 else 1.0
         if not _accepted(problem, at, step, new, contraction):
             if not fresh:  # perhaps because of the old curvature
-                _refresh(problem, direction, at)
-                fresh = True
-                step, size = direction.step(at)
+                (step, size), fresh = renewed(), True
                 continue
             length = search(problem, at, step) if np.isfinite(step).all() else 0.0
             if length == 0.0:
@@ -92,9 +93,7 @@ def minimise(problem: Problem, start: Array, tol: float, max_iter: int) -> Solut
             new, contraction = problem.point(at.coef + length * step), 1.0
         at, fresh = new, False
         if contraction > 0.1 or direction.incomplete:
-            _refresh(problem, direction, at)
-            fresh = True
-            new_step, new_size = direction.step(at)
+            (new_step, new_size), fresh = renewed(), True
         step, size = new_step, new_size
         history.append(size / scale)
     converged = size <= tol * scale and not direction.incomplete
@@ -112,11 +111,6 @@ def shrinks_linearly(sizes: Sequence[float] | Array) -> bool:
     """
     late = np.array(sizes[-4:])
     return len(sizes) >= 12 and bool(np.all(late[1:] > 0.4 * late[:-1]))
-
-
-def _refresh(problem: Problem, direction: Direction, at: Point) -> None:
-    if problem.convex or not problem.observed or not direction.refresh(at, True):
-        direction.refresh(at, False)
 
 
 def _bounded(problem: Problem, at: Point, step: Array) -> Array:
