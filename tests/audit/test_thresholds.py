@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from properly.audit.thresholds import MOST_THRESHOLDS, ThresholdTable
+from properly.audit.results import MOST_THRESHOLDS, ThresholdTable
 from properly.inputs.forecast import Forecast
 
 

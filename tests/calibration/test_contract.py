@@ -295,7 +295,7 @@ def test_bad_probabilities_and_options_are_refused():
         HistogramBinning(strategy="best").fit(SCORES, Y)
     with pytest.raises(ValueError, match="n_knots must be a whole number of at least 3, got 2"):
         SplineCalibration(2).fit(SCORES, Y)
-    with pytest.raises(ValueError, match="strength must be positive and finite, got 0"):
+    with pytest.raises(ValueError, match="strength must be above 0 and finite, got 0"):
         StructuredMatrixScaling(0).fit(SCORES, Y)
     model = PlattScaling().fit(SCORES, Y)
     with pytest.raises(ValueError, match="scores must be finite, got nan"):

@@ -74,7 +74,7 @@ def test_bad_input(fails, sites, write):
     path = write("text.csv", {"warmth": ["hot", "cold"], "rain": [0.0, 1.0], "soil": ["clay", "rock"]})
     assert "text.csv, column 'warmth' holds values of the kind category, but" in fails(*words, path)
     assert "kinds must be" in fails(*words, presence, "--features", "xyz")
-    assert "regularization must be finite and at least 0, got -1" in fails(*words, presence, "--regularization", -1)
+    assert "regularization must be at least 0 and finite, got -1" in fails(*words, presence, "--regularization", -1)
     new = write("new.csv", {"warmth": [1.0], "rain": [1.0]})
     assert "new.csv has no column 'soil'" in fails(*words, presence, "--predict", new)
     assert "is an input" in fails(*words, presence, "-o", presence)

@@ -576,7 +576,7 @@ class TestBadInput:
             ({"C": np.nan}, "C must be a positive number"),
             ({"C": "strong"}, "C must be a positive number"),
             ({"l1_ratio": 1.5}, r"l1_ratio must lie in \[0, 1\], got 1.5"),
-            ({"tol": 0.0}, "tol must be positive"),
+            ({"tol": 0.0}, "tol must be above 0 and finite"),
             ({"max_iter": 0}, "max_iter must be a whole number"),
             ({"loss": "logg"}, "loss must be one of 'log', 'squared', 'boosting', 'gev', got 'logg'"),
             ({"link": "logitt"}, "link must be one of 'logit', 'probit'"),

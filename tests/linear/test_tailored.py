@@ -207,7 +207,7 @@ class TestData:
         ({"concentrations": 10.0}, "concentrations must be a sequence of numbers, got 10.0"),
         ({"concentrations": "many"}, "concentrations must be numbers"),
         ({"C": 0.0}, "C must be a positive number"),
-        ({"tol": 0.0}, "tol must be positive"),
+        ({"tol": 0.0}, "tol must be above 0 and finite"),
         ({"cv": ShuffleSplit(1, random_state=0)}, "cv must give at least two splits, got 1"),
     ],
 )

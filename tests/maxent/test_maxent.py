@@ -265,7 +265,7 @@ def test_categories_in_a_data_frame():
         (Maxent(), np.where(np.arange(300) < 9, 12, -1), "got 12 among 9 labelled rows; number the classes from 0"),
         (Maxent(features="lq"), None, r"features must be a transformer such as MaxentFeatures\(\) or None, got 'lq'"),
         (Maxent(features=MaxentFeatures), None, "features must be a transformer"),
-        (Maxent(-1.0), None, "regularization must be finite and at least 0, got -1.0"),
+        (Maxent(-1.0), None, "regularization must be at least 0 and finite, got -1.0"),
         (Maxent(np.nan), None, "regularization must be finite"),
         (Maxent(duplicates="drop"), None, "duplicates must be one of 'keep', 'once', got 'drop'"),
     ],

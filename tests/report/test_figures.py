@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from properly.diagnostics import murphy, reliability
-from properly.report.figures import inline_svg, picture
+from properly.report.html import inline_svg, picture
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import pytest
 from scipy import linalg
 from scipy.optimize import nnls
 
-from properly.solvers.nonnegative import nonnegative_minimum
+from properly.solvers.dense import nonnegative_minimum
 
 
 @pytest.mark.parametrize("n", [1, 3, 20, 60])

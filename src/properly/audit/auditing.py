@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from properly.audit.recalibration import Bins, Line, Recalibrated, recalibrate
-from properly.audit.results import MOST_GROUPS, SCORES, Audit, Score
-from properly.audit.thresholds import Decision, ThresholdTable
+from properly.audit.results import MOST_GROUPS, SCORES, Audit, Decision, Score, ThresholdTable
 from properly.diagnostics.groups import GroupCalibration, groups_of
 from properly.diagnostics.murphy import murphy_of
 from properly.diagnostics.reliability import multiclass_reliability_of, reliability_of

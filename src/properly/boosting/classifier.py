@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -27,6 +28,7 @@ _LARGEST_INT, _MOST_LEAVES = 2**31 - 1, 131_072  # of LightGBM
 _STARTS = {"log loss": True, "base rate": False}
 
 
+@dataclass(eq=False, repr=False)
 class ProperBoostingClassifier(ClassifierMixin, BaseEstimator):
     """Class probabilities from boosted trees, for any proper loss and link; needs the extra ``boosting``.
 
@@ -130,40 +132,22 @@ class ProperBoostingClassifier(ClassifierMixin, BaseEstimator):
     (2000, 2)
     """
 
-    def __init__(
-        self,
-        loss: str | Loss = "log",
-        link: str | Link | None = None,
-        *,
-        start: str = "log loss",
-        n_estimators: int = 300,
-        learning_rate: float = 0.1,
-        max_depth: int | None = 3,
-        num_leaves: int = 31,
-        min_samples_leaf: int = 20,
-        l2_regularization: float = 0.0,
-        early_stopping: bool = True,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 20,
-        categorical_features: Sequence[Any] | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.loss = loss
-        self.link = link
-        self.start = start
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.max_depth = max_depth
-        self.num_leaves = num_leaves
-        self.min_samples_leaf = min_samples_leaf
-        self.l2_regularization = l2_regularization
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.categorical_features = categorical_features
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    loss: str | Loss = "log"
+    link: str | Link | None = None
+    _: KW_ONLY
+    start: str = "log loss"
+    n_estimators: int = 300
+    learning_rate: float = 0.1
+    max_depth: int | None = 3
+    num_leaves: int = 31
+    min_samples_leaf: int = 20
+    l2_regularization: float = 0.0
+    early_stopping: bool = True
+    validation_fraction: float = 0.1
+    n_iter_no_change: int = 20
+    categorical_features: Sequence[Any] | None = None
+    random_state: int | np.random.RandomState | None = None
+    n_jobs: int | None = None
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, eval_set: Any = None) -> Self:
         """Fit the model.

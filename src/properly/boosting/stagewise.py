@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import KW_ONLY, asdict, dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,9 +22,6 @@ from properly.inputs.optional import require
 from properly.links import Logit
 from properly.losses import BoostingLoss, Composite, LogLoss
 from properly.numeric.probabilities import Array
-
-if TYPE_CHECKING:
-    import pandas
 
 _BOOSTING, _LOG = Composite(BoostingLoss(), Logit()), Composite(LogLoss())
 
@@ -48,13 +45,14 @@ class StagedScores:
     log_loss: Array
     error: Array
 
-    def frame(self) -> pandas.DataFrame:
+    def frame(self) -> Any:
         """The same as a data frame with the number of rounds as its index; needs the extra ``frames``."""
         pandas = require("pandas", "frames")
         rounds = pandas.RangeIndex(1, len(self.error) + 1, name="rounds")
         return pandas.DataFrame(asdict(self), index=rounds)
 
 
+@dataclass(eq=False, repr=False)
 class AdaBoost(LogScoreClassifier):
     """Weak learners fitted to reweighted rows, and F ← F + step · response."""
 
@@ -62,27 +60,14 @@ class AdaBoost(LogScoreClassifier):
     _longest: ClassVar[float]
     """No round changes F by more than this times the learning rate."""
 
-    estimators_: list[Any]
-    steps_: Array
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        n_estimators: int = 100,
-        learning_rate: float = 1.0,
-        *,
-        early_stopping: bool = True,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.random_state = random_state
+    estimator: Any = None
+    n_estimators: int = 100
+    learning_rate: float = 1.0
+    _: KW_ONLY
+    early_stopping: bool = True
+    validation_fraction: float = 0.1
+    n_iter_no_change: int = 10
+    random_state: int | np.random.RandomState | None = None
 
     @abstractmethod
     def _response(self, learner: Any, X: Any) -> Array:
@@ -198,14 +183,11 @@ class AdaBoost(LogScoreClassifier):
         """
         rows = Rows.held_out(self._read(X), y, sample_weight, self.classes_, "y")
         positive, weight = rows.codes == 1, scaled_weights(rows.weight)
-        scores = [
-            (
-                exponential_loss(positive, F, weight),
-                np.average(_LOG.value(positive, 2.0 * F), weights=weight),
-                np.average((F > 0.0) != positive, weights=weight),
-            )
-            for F in accumulate(self._additions(rows.X))
-        ]
+        scores = []
+        for F in accumulate(self._additions(rows.X)):
+            log_loss = np.average(_LOG.value(positive, 2.0 * F), weights=weight)
+            error = np.average((F > 0.0) != positive, weights=weight)
+            scores.append((exponential_loss(positive, F, weight), log_loss, error))
         return StagedScores(*np.array(scores).reshape(-1, 3).T)
 
     def __sklearn_tags__(self) -> Tags:

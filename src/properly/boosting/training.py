@@ -257,14 +257,9 @@ class _Run:
 
     def result(self, log_iterations: int) -> Boosted:
         train, *held_out = (np.array(history) for history in self.histories)
-        return Boosted(
-            self.booster.model_to_string(num_iteration=self.kept) if self.kept else "",
-            self.start,
-            self.kept,
-            min(log_iterations, self.kept),
-            train,
-            held_out[0] if held_out else np.empty(0),
-            self.booster.feature_importance("gain", iteration=self.kept)
-            if self.kept
-            else np.zeros(self.trainer.n_features),
-        )
+        validation = held_out[0] if held_out else np.empty(0)
+        text, gains = "", np.zeros(self.trainer.n_features)
+        if self.kept:
+            text = self.booster.model_to_string(num_iteration=self.kept)
+            gains = self.booster.feature_importance("gain", iteration=self.kept)
+        return Boosted(text, self.start, self.kept, min(log_iterations, self.kept), train, validation, gains)

@@ -6,7 +6,6 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +20,7 @@ from properly.calibration.temperature import best_slope, bounded
 from properly.classifier import log_probabilities
 from properly.engines.base import Engine
 from properly.engines.memory import MemoryEngine
+from properly.inputs.options import check_interval
 from properly.inputs.scores import Sample
 from properly.kernels import LinearModel
 from properly.losses import LogLoss, SoftmaxComposite
@@ -86,12 +86,6 @@ def standard_slope(logits: Array, weight: Array | None) -> float:
     relative = 0.5 * relative[:, None] if relative.ndim == 1 else relative - relative.mean(axis=1, keepdims=True)
     unit = largest * float(np.sqrt(np.average(np.square(relative).mean(axis=1), weights=weight)))
     return min(1.0 / unit, LARGEST) if unit > 0.0 else 1.0
-
-
-def _positive(value: float, name: str) -> float:
-    if not (isinstance(value, Real) and 0.0 < value < np.inf):
-        raise ValueError(f"{name} must be positive and finite, got {value!r}.")
-    return value
 
 
 class VectorScaling(AffineScaling):
@@ -166,6 +160,7 @@ class MatrixScaling(AffineScaling):
         return TINY, TINY, TINY
 
 
+@dataclass(eq=False, repr=False)
 class StructuredMatrixScaling(AffineScaling):
     """Matrix scaling with a penalty towards temperature scaling, stronger for groups of more coefficients.
 
@@ -202,21 +197,21 @@ class StructuredMatrixScaling(AffineScaling):
            [-0.06,  0.03,  1.07]])
     """
 
-    def __init__(self, strength: float = 1.0, *, input: str = "score") -> None:
-        self.strength = strength
-        self.input = input
+    strength: float = 1.0
 
     def _slope(self, sample: Sample) -> float:
         return best_slope(sample)
 
     def _strengths(self, n_classes: int, weight: float) -> tuple[float, float, float]:
-        few = _positive(self.strength, "strength") * n_classes
+        check_interval(self.strength, "strength", 0.0)
+        few = self.strength * n_classes
         return few, few * (n_classes - 1), few
 
 
 _STEEPEST = 1e50  # a penalty beyond its square is the same: nothing moves
 
 
+@dataclass(eq=False, repr=False)
 class DirichletCalibration(AffineScaling):
     """p = softmax(W ln p + b), as Dirichlet distributions of p in every class imply, with a penalty on mixing classes.
 
@@ -254,10 +249,8 @@ class DirichletCalibration(AffineScaling):
     array([0, 1, 2, 1, 1, 0])
     """
 
-    def __init__(self, off_diagonal: float = 0.01, intercept: float = 0.01, *, input: str = "score") -> None:
-        self.off_diagonal = off_diagonal
-        self.intercept = intercept
-        self.input = input
+    off_diagonal: float = 0.01
+    intercept: float = 0.01
 
     def _slope(self, sample: Sample) -> float:
         return standard_slope(log_probabilities(bounded(sample.scores)), sample.weight)
@@ -266,13 +259,11 @@ class DirichletCalibration(AffineScaling):
         return bounded(log_probabilities(bounded(scores)), self.slope_)
 
     def _strengths(self, n_classes: int, weight: float) -> tuple[float, float, float]:
-        off_diagonal = _positive(self.off_diagonal, "off_diagonal") * min(self.slope_, _STEEPEST) ** 2
-        intercept = _positive(self.intercept, "intercept")
-        return (
-            TINY,
-            TINY + 2.0 * weight * off_diagonal / (n_classes * (n_classes - 1)),
-            TINY + 2.0 * weight * intercept / n_classes,
-        )
+        for name in ("off_diagonal", "intercept"):
+            check_interval(getattr(self, name), name, 0.0)
+        off_diagonal = self.off_diagonal * min(self.slope_, _STEEPEST) ** 2
+        off_diagonal = TINY + 2.0 * weight * off_diagonal / (n_classes * (n_classes - 1))
+        return TINY, off_diagonal, TINY + 2.0 * weight * self.intercept / n_classes
 
 
 _WHOLE_MATRIX = 1500  # with more coefficients, products with the curvature matrix are cheaper than the matrix
@@ -302,12 +293,8 @@ class _Objective:
     def point(self, departure: Array) -> _Point:
         sums = self.engine.reduce(kernels.gradient, _MODEL, self.matrix(departure), True)
         pull = self.strengths[self.free] * departure
-        return _Point(
-            self,
-            departure,
-            sums.value / self.weight + 0.5 * float(pull @ departure),
-            sums.gradient[self.free] / self.weight + pull,
-        )
+        value = sums.value / self.weight + 0.5 * float(pull @ departure)
+        return _Point(self, departure, value, sums.gradient[self.free] / self.weight + pull)
 
 
 class _Point(NamedTuple):

@@ -8,15 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special as sc
 
-from properly.calibration.auto_maps import (
-    Candidate,
-    Labels,
-    apply,
-    fit_with_prior,
-    for_many_classes,
-    for_two_classes,
-    log_softmax,
-)
+from properly.calibration.auto_maps import Candidate, Labels, candidates_for, fit_with_prior, log_softmax
 from properly.calibration.base import Calibrator
 from properly.inputs.scores import Sample
 from properly.numeric.limits import FARTHEST
@@ -33,10 +25,6 @@ class FittedMap(NamedTuple):
     candidate: Candidate
     coef: Array
     weight: float
-
-    def log_probabilities(self, logits: Array) -> Array:
-        candidate = self.candidate
-        return log_softmax(apply(candidate.features(logits), self.coef, candidate.base_slope * logits))
 
 
 class AutoCalibration(Calibrator):
@@ -114,7 +102,7 @@ class AutoCalibration(Calibrator):
         logits = _logits(sample.scores)
         weight = np.ones(len(logits)) if sample.weight is None else sample.weight
         labels = Labels(sample.codes, weight)
-        candidates = list((for_two_classes if sample.scores.ndim == 1 else for_many_classes)(logits, labels))
+        candidates = list(candidates_for(logits, labels))
         coefs, evidence = _fit_all(candidates, logits, labels)
         self.log_proportions_ = np.log(np.bincount(labels.codes, weight) / weight.sum())
         evidence = np.append(evidence, labels.log_likelihood(log_softmax(logits)))
@@ -136,7 +124,7 @@ class AutoCalibration(Calibrator):
         if self.weights_["identity"] > _NEGLIGIBLE:
             log_p = np.logaddexp(log_p, np.log(self.weights_["identity"]) + log_softmax(logits))
         for each in self.maps_:
-            log_p = np.logaddexp(log_p, np.log(each.weight) + each.log_probabilities(logits))
+            log_p = np.logaddexp(log_p, np.log(each.weight) + each.candidate.log_probabilities(logits, each.coef))
         return np.asarray(log_p[:, 1] - log_p[:, 0] if scores.ndim == 1 else log_p)
 
 
@@ -160,8 +148,7 @@ def _fit_all(candidates: list[Candidate], logits: Array, labels: Labels) -> tupl
         features = members[0].features(logits)
         start = dict.fromkeys((0.0, 1.0), np.zeros(len(members[0].precision)))
         for each in members:
-            fits.append(
-                fit_with_prior(features, each.base_slope * logits, labels, each.precision, start[each.base_slope])
-            )
-            start[each.base_slope] = fits[-1].coef
+            slope = each.base_slope
+            fits.append(fit_with_prior(features, slope * logits, labels, each.precision, start[slope]))
+            start[slope] = fits[-1].coef
     return [each.coef for each in fits], np.array([each.log_evidence for each in fits])

@@ -41,6 +41,9 @@ class Candidate(NamedTuple):
     features: Features
     precision: Array
 
+    def log_probabilities(self, logits: Array, coef: Array) -> Array:
+        return log_softmax(apply(self.features(logits), coef, self.base_slope * logits))
+
 
 @dataclass(frozen=True)
 class Straight:
@@ -119,6 +122,11 @@ class Waves:
         return np.cos(np.pi * rank[:, None] * k) / k**1.5
 
 
+def candidates_for(logits: Array, labels: Labels) -> Iterator[Candidate]:
+    """The candidates for as many classes as there are logits in a row."""
+    return (for_two_classes if logits.shape[1] == 2 else for_many_classes)(logits, labels)
+
+
 def for_two_classes(logits: Array, labels: Labels) -> Iterator[Candidate]:
     """Temperatures, straight lines and curves; `logits` has the columns 0 and log-odds."""
     score, weight = logits[:, 1], labels.weight
@@ -172,8 +180,8 @@ class Joint:
         rest = (log_p - self.center) / (self.unit * np.sqrt(log_p.shape[1]))
         columns = []
         for k in range(log_p.shape[1]):
-            own = [np.ones(len(log_p)), log_p[:, k] / self.unit, flat[:, k]]
-            columns.append(np.column_stack([*own, np.delete(rest, k, axis=1)] if self.others else own))
+            others = [np.delete(rest, k, axis=1)] if self.others else []
+            columns.append(np.column_stack([np.ones(len(log_p)), log_p[:, k] / self.unit, flat[:, k], *others]))
         return columns
 
 

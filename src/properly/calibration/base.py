@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
@@ -28,6 +29,7 @@ from properly.inputs.scores import (
 from properly.numeric.probabilities import Array
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Calibrator(ClassifierMixin, BaseEstimator):
     """Turns scores into class probabilities, learned from scores of rows whose class is known.
 
@@ -42,13 +44,9 @@ class Calibrator(ClassifierMixin, BaseEstimator):
     `properly.calibration.methods.METHODS`.
     """
 
-    input: str
-    classes_: NDArray[Any]
-    reader_: Reader
     _decisions_from_probabilities: ClassVar[bool] = True
 
-    def __init__(self, *, input: str = "score") -> None:
-        self.input = input
+    input: str = "score"
 
     def fit(self, scores: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the map from scores to probabilities.
@@ -72,7 +70,8 @@ class Calibrator(ClassifierMixin, BaseEstimator):
         return self._fit_checked(classes, learned, Sample(learned(values), codes, weight, learned.of_probabilities))
 
     def _fit_checked(self, classes: NDArray[Any], reader: Reader, sample: Sample) -> Self:
-        self.classes_, self.reader_ = classes, reader
+        self.classes_: NDArray[Any] = classes
+        self.reader_: Reader = reader
         self._fit(sample)
         return self
 
@@ -139,7 +138,7 @@ class BinaryCalibrator(Calibrator):
     their sum (all equal if every one of them is 0). A subclass gives `_fit_map`.
     """
 
-    maps_: list[LogOddsMap]
+    maps_: list[Any]  # each is a `LogOddsMap`
 
     @abstractmethod
     def _fit_map(self, sample: BinarySample) -> LogOddsMap:

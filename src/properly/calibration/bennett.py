@@ -7,14 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from properly.calibration.densities import (
-    HALF_MASS,
-    NARROWEST,
-    DensityCalibration,
-    SortedScores,
-    TwoPieceDensity,
-    best_of_equals,
-)
+from properly.calibration.densities import HALF_MASS, NARROWEST, DensityCalibration, SortedScores, TwoPieceDensity
 from properly.numeric.isotonic import in_order
 from properly.numeric.probabilities import Array
 
@@ -146,7 +139,7 @@ class AsymmetricLaplaceCalibration(DensityCalibration):
     def _fit_density(self, score: Array, weight: Array | None, rising: bool) -> TwoPieceDensity:
         score, weight = in_order(score, weight)
         at = SortedScores.between(score, weight, *_around_the_mode(score, weight))
-        best = best_of_equals(np.sqrt(at.left) + np.sqrt(at.right), rising)
+        best = _best_of_equals(np.sqrt(at.left) + np.sqrt(at.right), rising)
         left, right = float(at.left[best]), float(at.right[best])
         both = np.sqrt(left) * np.sqrt(right)
         return TwoPieceDensity(float(at.score[best]), (left + both) / at.weight, (right + both) / at.weight, 1, 1)
@@ -172,6 +165,15 @@ def _around_the_mode(score: Array, weight: Array | None) -> tuple[int, int]:
     reached = (left + right).min() * (1.0 + 1e-6)  # the sums are rounded
     promising = begins[bound <= reached]
     return int(promising[0]), min(int(promising[-1]) + _BLOCK, len(score) - 1)
+
+
+def _best_of_equals(x: Array, rising: bool) -> int:
+    """The position of the minimum; of several, equal but for rounding, the one nearest to the other class.
+
+    That lies to the left if `rising`. Neither rounding nor the order of the rows must decide between equals.
+    """
+    equals = np.flatnonzero(x <= x.min() * (1.0 + 1e-12))
+    return int(equals[0] if rising else equals[-1])
 
 
 _PIECES = 8
@@ -277,7 +279,7 @@ def _best_mode(at: SortedScores, rising: bool) -> tuple[float, float, float]:
     """The mode θ that minimises D_l^⅓ + D_r^⅓, with D_l and D_r there."""
     left2, right2 = at.squares()
     at_scores = np.cbrt(left2) + np.cbrt(right2)
-    best = best_of_equals(at_scores, rising)
+    best = _best_of_equals(at_scores, rising)
     result = float(at.score[best]), float(left2[best]), float(right2[best])
     # Within a gap D_l is smallest at its lower end and D_r at its upper one: most gaps cannot hold the optimum.
     promising = np.flatnonzero((np.cbrt(left2[:-1]) + np.cbrt(right2[1:]) < at_scores[best]) & (at.gap > 0.0))
@@ -294,7 +296,7 @@ def _best_mode(at: SortedScores, rising: bool) -> tuple[float, float, float]:
         return result
     left, right = gaps.take(which).squares(t)
     total = np.cbrt(left) + np.cbrt(right)
-    inner = best_of_equals(total, rising)
+    inner = _best_of_equals(total, rising)
     if total[inner] >= at_scores[best] * (1.0 - 1e-12):
         return result
     return float(gaps.lower[which[inner]] + t[inner]), float(left[inner]), float(right[inner])
@@ -394,10 +396,7 @@ def _profile(squares: Array, distances: Array) -> tuple[Array, Array, Array]:
     """
     # A root in every element, which no step can overshoot: the solver for minima has nothing to add.
     ratio = np.sqrt(_HALF_GAUSSIAN * distances / squares)
-    root = np.maximum(
-        np.cbrt(2.0 * distances / ratio),
-        np.sqrt(np.sqrt(2.0 * _HALF_GAUSSIAN * distances / ratio**2)),
-    )
+    root = np.maximum(np.cbrt(2.0 * distances / ratio), np.sqrt(np.sqrt(2.0 * _HALF_GAUSSIAN * distances / ratio**2)))
     for _ in range(_MAX_ITER):
         value = ratio**2 * root**4 - distances * ratio * root - _HALF_GAUSSIAN * distances
         step = value / (4.0 * ratio**2 * root**3 - distances * ratio)

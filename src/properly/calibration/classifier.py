@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from typing import Any, NamedTuple, Self
 
@@ -44,6 +44,7 @@ class CalibratedPair:
         return self.calibrator._log_scores(self.calibrator._read(scores_of(self.estimator, X)))
 
 
+@dataclass(eq=False, repr=False)
 class CalibratedClassifier(MetaEstimatorMixin, LogScoreClassifier):
     """Any classifier with a calibrator, which turns its scores into calibrated probabilities.
 
@@ -108,22 +109,12 @@ class CalibratedClassifier(MetaEstimatorMixin, LogScoreClassifier):
     0.56
     """
 
-    pairs_: list[CalibratedPair]
-
-    def __init__(
-        self,
-        estimator: Any,
-        method: str | Calibrator = "auto",
-        *,
-        cv: Any = 5,
-        ensemble: bool = False,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.method = method
-        self.cv = cv
-        self.ensemble = ensemble
-        self.n_jobs = n_jobs
+    estimator: Any
+    method: str | Calibrator = "auto"
+    _: KW_ONLY
+    cv: Any = 5
+    ensemble: bool = False
+    n_jobs: int | None = None
 
     def fit(
         self,
@@ -295,12 +286,9 @@ class CalibratedClassifier(MetaEstimatorMixin, LogScoreClassifier):
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Who may ask for what in `fit`, if metadata routing is enabled in scikit-learn."""
-        return (
-            MetadataRouter(owner=self)
-            .add_self_request(self)
-            .add(estimator=self.estimator, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
-            .add(splitter=self.cv, method_mapping=MethodMapping().add(caller="fit", callee="split"))
-        )
+        fit, split = (MethodMapping().add(caller="fit", callee=callee) for callee in ("fit", "split"))
+        router = MetadataRouter(owner=self).add_self_request(self).add(estimator=self.estimator, method_mapping=fit)
+        return router.add(splitter=self.cv, method_mapping=split)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

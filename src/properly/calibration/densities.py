@@ -48,10 +48,8 @@ class TwoPieceDensity:
                 fall = d if self.left_power == 1 else 0.5 * d * d
             else:
                 fall = np.where(np.where(left, self.left_power, self.right_power) == 1, d, 0.5 * d * d)
-        return (
-            -np.log(HALF_MASS[self.left_power] * self.left_scale + HALF_MASS[self.right_power] * self.right_scale)
-            - fall
-        )
+        mass = HALF_MASS[self.left_power] * self.left_scale + HALF_MASS[self.right_power] * self.right_scale
+        return -np.log(mass) - fall
 
     def derivatives(self, inside: float, at: float) -> tuple[float, float]:
         """First derivative of ln f at a point, and the second, as continued from the side where `inside` lies."""
@@ -115,15 +113,6 @@ class SortedScores(NamedTuple):
         left = _added_up((2.0 * self.left[:-1] + weight_left * gap) * gap)
         right = _added_up(((2.0 * self.right[1:] + (self.weight - weight_left) * gap) * gap)[::-1])[::-1]
         return left, right
-
-
-def best_of_equals(x: Array, rising: bool) -> int:
-    """The position of the minimum; of several, equal but for rounding, the one nearest to the other class.
-
-    That lies to the left if `rising`. Neither rounding nor the order of the rows must decide between equals.
-    """
-    equals = np.flatnonzero(x <= x.min() * (1.0 + 1e-12))
-    return int(equals[0] if rising else equals[-1])
 
 
 def _added_up(steps: Array) -> Array:
@@ -212,6 +201,7 @@ def _difference(a: float, b: float) -> float:
     return 0.0 if abs(a - b) <= _ROUNDING * max(abs(a), abs(b)) else a - b
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class DensityCalibration(BinaryCalibrator):
     """Bayes' rule with a density per class; a subclass says which one, in `_fit_density`.
 
@@ -225,11 +215,7 @@ class DensityCalibration(BinaryCalibrator):
     than those of the rest: high scores then mean the first of two classes.
     """
 
-    maps_: list[DensityMap]  # type: ignore[assignment]
-
-    def __init__(self, *, monotone: bool = False, input: str = "score") -> None:
-        self.monotone = monotone
-        self.input = input
+    monotone: bool = False
 
     @property
     def densities_(self) -> tuple[TwoPieceDensity, TwoPieceDensity] | list[tuple[TwoPieceDensity, TwoPieceDensity]]:

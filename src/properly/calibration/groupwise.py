@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, NamedTuple, Self
 
@@ -157,6 +157,7 @@ class _Posterior:
         return np.bincount(self.rows.group, self.rows.weight * x, len(self.coef)).astype(np.float64)
 
 
+@dataclass(eq=False, repr=False)
 class GroupwiseCalibration(BaseEstimator):
     """A calibration map for every group of rows, shrunk towards the map of all rows where a group is small.
 
@@ -214,15 +215,8 @@ class GroupwiseCalibration(BaseEstimator):
     {'right': 0.95, 'small': 0.13, 'too sure': 0.98}
     """
 
-    classes_: NDArray[Any]
-    groups_: NDArray[Any]
-    pooled_: Calibrator
-    weights_: dict[Any, float]
-    lines_: list[GroupLines]
-
-    def __init__(self, method: str | Calibrator = "auto", *, input: str = "score") -> None:
-        self.method = method
-        self.input = input
+    method: str | Calibrator = "auto"
+    input: str = field(default="score", kw_only=True)
 
     def fit(self, scores: ArrayLike, y: ArrayLike, groups: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the maps.

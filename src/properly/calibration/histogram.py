@@ -46,6 +46,7 @@ def _equal_mass(sample: BinarySample, n_bins: int) -> Array:
 STRATEGIES: dict[str, Callable[[BinarySample, int], Array]] = {"width": _equal_width, "mass": _equal_mass}
 
 
+@dataclass(eq=False, repr=False)
 class HistogramBinning(BinaryCalibrator):
     """The probability of a score is the share of positives among the calibration rows of its bin.
 
@@ -78,10 +79,8 @@ class HistogramBinning(BinaryCalibrator):
     array([0.333, 0.333, 0.667])
     """
 
-    def __init__(self, n_bins: int = 10, strategy: str = "mass", *, input: str = "score") -> None:
-        self.n_bins = n_bins
-        self.strategy = strategy
-        self.input = input
+    n_bins: int = 10
+    strategy: str = "mass"
 
     def _fit_map(self, sample: BinarySample) -> HistogramMap:
         edges_of = choose(self.strategy, STRATEGIES, "strategy")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -49,6 +49,7 @@ class IsotonicMap:
 _LINEAR = {"step": False, "linear": True}
 
 
+@dataclass(eq=False, repr=False)
 class IsotonicCalibration(BinaryCalibrator):
     """The non-decreasing function of the score that fits the labels best, by pooling adjacent violators.
 
@@ -89,22 +90,13 @@ class IsotonicCalibration(BinaryCalibrator):
     array([0.333, 0.5  , 0.857])
     """
 
-    def __init__(self, interpolation: str = "step", *, strict: bool = False, input: str = "score") -> None:
-        self.interpolation = interpolation
-        self.strict = strict
-        self.input = input
+    interpolation: str = "step"
+    strict: bool = field(default=False, kw_only=True)
 
     def _fit_map(self, sample: BinarySample) -> IsotonicMap:
         linear = choose(self.interpolation, _LINEAR, "interpolation")
-        first, last, positive, negative = pooled_blocks(
-            sample.of_class(True), sample.of_class(False), 0.5 if self.strict else 0.0
-        )
+        added, strict = (0.5, Standardizer.of(sample.score, sample.weight)) if self.strict else (0.0, None)
+        first, last, positive, negative = pooled_blocks(sample.of_class(True), sample.of_class(False), added)
         total = positive + negative
-        return IsotonicMap(
-            first,
-            last,
-            np.maximum.accumulate(positive / total),
-            np.minimum.accumulate(negative / total),
-            linear,
-            Standardizer.of(sample.score, sample.weight) if self.strict else None,
-        )
+        rate, complement = np.maximum.accumulate(positive / total), np.minimum.accumulate(negative / total)
+        return IsotonicMap(first, last, rate, complement, linear, strict)

@@ -62,6 +62,7 @@ class Powers:
         return np.stack([z, z * z]).T if self.degree == 2 else z[:, None]
 
 
+@dataclass(eq=False, repr=False)
 class PlattScaling(BinaryCalibrator):
     """Calibrated log-odds are a straight line in the score: ln(p/q) = a + b s.
 
@@ -92,9 +93,7 @@ class PlattScaling(BinaryCalibrator):
            [0.091, 0.909]])
     """
 
-    def __init__(self, noisy_labels: bool = True, *, input: str = "score") -> None:
-        self.noisy_labels = noisy_labels
-        self.input = input
+    noisy_labels: bool = True
 
     def _fit_map(self, sample: BinarySample) -> LinearMap:
         return LinearMap.fitted(Powers.of(sample, 1), sample, self.noisy_labels)

@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from sklearn.base import clone
 
+from properly.calibration import bennett
 from properly.calibration.affine import DirichletCalibration, MatrixScaling, StructuredMatrixScaling, VectorScaling
 from properly.calibration.auto import AutoCalibration
 from properly.calibration.base import Calibrator
-from properly.calibration.bennett import (
-    AsymmetricGaussianCalibration,
-    AsymmetricLaplaceCalibration,
-    GaussianCalibration,
-    HybridCalibration,
-    LaplaceCalibration,
-)
 from properly.calibration.histogram import HistogramBinning
 from properly.calibration.isotonic import IsotonicCalibration
 from properly.calibration.log_odds import BetaCalibration, PiecewiseLogOddsCalibration, PlattScaling, QuadraticScaling
@@ -31,11 +25,11 @@ METHODS: dict[str, type[Calibrator]] = {
     "venn_abers": VennAbersCalibration,
     "spline": SplineCalibration,
     "histogram": HistogramBinning,
-    "gaussian": GaussianCalibration,
-    "asymmetric_gaussian": AsymmetricGaussianCalibration,
-    "laplace": LaplaceCalibration,
-    "asymmetric_laplace": AsymmetricLaplaceCalibration,
-    "hybrid": HybridCalibration,
+    "gaussian": bennett.GaussianCalibration,
+    "asymmetric_gaussian": bennett.AsymmetricGaussianCalibration,
+    "laplace": bennett.LaplaceCalibration,
+    "asymmetric_laplace": bennett.AsymmetricLaplaceCalibration,
+    "hybrid": bennett.HybridCalibration,
     "piecewise": PiecewiseLogOddsCalibration,
     "temperature": TemperatureScaling,
     "ensemble_temperature": EnsembleTemperatureScaling,

@@ -117,6 +117,7 @@ class Full:
 TARGETS: dict[str, type[Target]] = {"confidence": Confidence, "classwise": Classwise, "full": Full}
 
 
+@dataclass(eq=False, repr=False)
 class MulticlassCalibration(Calibrator):
     """Calibrates the probability of the top class only, that of every class by itself, or all of them together.
 
@@ -165,16 +166,12 @@ class MulticlassCalibration(Calibrator):
     array([[0.428, 0.311, 0.261]])
     """
 
-    map_: Target
-
-    def __init__(self, method: str | Calibrator = "auto", target: str = "full", *, input: str = "score") -> None:
-        self.method = method
-        self.target = target
-        self.input = input
+    method: str | Calibrator = "auto"
+    target: str = "full"
 
     def _fit(self, sample: Sample) -> None:
         target = choose(self.target, TARGETS, "target")
-        self.map_ = (Full if sample.scores.ndim == 1 else target).fitted(calibrator_of(self.method), sample)
+        self.map_: Target = (Full if sample.scores.ndim == 1 else target).fitted(calibrator_of(self.method), sample)
 
     def _log_scores(self, scores: Array) -> Array:
         return self.map_.log_scores(scores)

@@ -64,6 +64,7 @@ def _smooth_basis(knots: Array) -> Array:
     return np.asarray(vectors[:, kept] / np.sqrt(values[kept]))
 
 
+@dataclass(eq=False, repr=False)
 class SplineCalibration(BinaryCalibrator):
     """Calibrated log-odds are a smooth curve of the score: a natural cubic spline, straight beyond its outer knots.
 
@@ -96,9 +97,7 @@ class SplineCalibration(BinaryCalibrator):
            [0.013, 0.987]])
     """
 
-    def __init__(self, n_knots: int = 8, *, input: str = "score") -> None:
-        self.n_knots = n_knots
-        self.input = input
+    n_knots: int = 8
 
     def _fit_map(self, sample: BinarySample) -> LinearMap:
         n_knots = checked_count(self.n_knots, "n_knots", 3)

@@ -79,7 +79,9 @@ def best_slope(sample: Sample) -> float:
         return 0.0
     logits = sample.scores / unit if sample.scores.ndim == 1 else _centred(sample.scores / unit)
     problem = _Slope(logits, sample.codes, sample.weight)
-    own = problem.own_score(_noise(sample) if problem.separated else None)
+    # The probability that a label of each class is wrong, which counts if the classes are separated.
+    noise = 1.0 / (np.bincount(sample.codes, sample.weight).astype(np.float64) + 2.0)
+    own = problem.own_score(noise if problem.separated else None)
     if problem.sums(0.0)[0] >= own:
         return 0.0
 
@@ -103,11 +105,6 @@ class _Point(NamedTuple):
     def step(self) -> Array:
         """Newton's step, which at most halves or quadruples the slope: curvature may vanish far from the optimum."""
         return np.clip(-self.gradient / max(self.curvature, SMALLEST), -0.5 * self.coef, 3.0 * self.coef)
-
-
-def _noise(sample: Sample) -> Array:
-    """The probability that a label of each class is wrong."""
-    return 1.0 / (np.bincount(sample.codes, sample.weight).astype(np.float64) + 2.0)
 
 
 def _centred(logits: Array) -> Array:

@@ -66,8 +66,6 @@ class VennAbersCalibration(BinaryCalibrator):
     array([0.5, 0.8])
     """
 
-    maps_: list[VennAbersMap]  # type: ignore[assignment]
-
     def predict_interval(self, scores: ArrayLike) -> tuple[Array, Array]:
         """(p₀, p₁) of the second class, each of shape (n,); of every class, (n, K), if there are more than two."""
         read = self._read(scores)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from properly.diagnostics.results import THRESHOLD, ForecasterCurves
-from properly.inputs.forecast import Forecast, read_named, read_thresholds
+from properly.inputs.forecast import read_named, read_thresholds
 from properly.metrics.decisions import ThresholdChoice, best_threshold_of, binary_costs
 from properly.metrics.thresholds import net_benefits, shares_below
 from properly.numeric.probabilities import Array
@@ -104,11 +104,6 @@ def decision_curve(
         at = at[at < 1.0]
     if at[-1] >= 1.0:
         raise ValueError("thresholds of net benefit must be below 1, where a false positive would weigh infinitely.")
-    return decision_curve_of(forecasts, at)
-
-
-def decision_curve_of(forecasts: Mapping[str, Forecast], at: Array) -> DecisionCurve:
-    """`decision_curve` of checked forecasts of the same rows, at sorted thresholds below 1."""
     negative, positive = next(iter(forecasts.values())).rates
     benefits = np.array([net_benefits(each, at) for each in forecasts.values()])
     return DecisionCurve(at, tuple(forecasts), benefits, positive - negative * (at / (1.0 - at)))
@@ -147,11 +142,7 @@ def cost_curve(
     """
     matrix = binary_costs(costs)
     forecasts = read_named(y, p, sample_weight, classes, (THRESHOLD,))
-    return cost_curve_of(forecasts, matrix, read_thresholds(thresholds, forecasts))
-
-
-def cost_curve_of(forecasts: Mapping[str, Forecast], matrix: Array, at: Array) -> CostCurve:
-    """`cost_curve` of checked forecasts of the same rows, costs from `binary_costs`, and sorted thresholds."""
+    at = read_thresholds(thresholds, forecasts)
     share = next(iter(forecasts.values())).rates
     curves, choices = [], []
     for each in forecasts.values():

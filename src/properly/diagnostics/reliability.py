@@ -263,8 +263,7 @@ def multiclass_reliability_of(
 ) -> MulticlassReliability:
     """`multiclass_reliability` of a checked forecast of more than two classes."""
     settings = (n_resamples, confidence, random_state, max_points)
+    by_class = tuple(reliability_of(each, *settings) for each in forecast.against_rest())
     return MulticlassReliability(
-        tuple(forecast.classes.tolist()),
-        tuple(reliability_of(each, *settings) for each in forecast.against_rest()),
-        reliability_of(forecast.most_probable(), *settings),
+        tuple(forecast.classes.tolist()), by_class, top=reliability_of(forecast.most_probable(), *settings)
     )

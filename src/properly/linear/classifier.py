@@ -44,17 +44,11 @@ class LinearClassifier(LinearEstimator):
             factor = self._class_factor(class_weight, classes)
             engine, class_weight = engine.reweighted(factor), class_weight * factor
         data, previous = self._described(engine, class_weight), self._previous(classes)
-        fits = [
-            self._fit_one(
-                data,
-                part,
-                penalty,
-                positive=positive,
-                start=None if previous is None else (previous[0][rows], previous[1][rows]),
-                further_starts=self._further_starts(data, penalty, positive) if previous is None else (),
-            )
-            for part, positive, rows in _parts(composite, len(classes))
-        ]
+        fits = []
+        for part, positive, rows in _parts(composite, len(classes)):
+            start = None if previous is None else (previous[0][rows], previous[1][rows])
+            others = self._further_starts(data, penalty, positive) if previous is None else ()
+            fits.append(self._fit_one(data, part, penalty, positive=positive, start=start, further_starts=others))
         if not _by_softmax(composite, len(classes)):
             return fits, composite.link
         (fit,) = fits  # only differences between classes matter

@@ -102,13 +102,8 @@ class Path(NamedTuple):
         weights = np.ones((len(fold), 1)) if weight is None else weight[:, None]
         problem, start = problem_of(data, composite, Penalty(0.0, 0.0))
         standard_error = float(np.sqrt(unit_of(composite.loss, data)))
-        folded = FoldedProblem(
-            problem,
-            share=float(np.sum(weights * (fold > 0), axis=0).mean()) / data.weight,
-            score=score,
-            tol=_ROUGH * standard_error,
-            max_iter=max_iter,
-        )
+        share = float(np.sum(weights * (fold > 0), axis=0).mean()) / data.weight
+        folded = FoldedProblem(problem, share, score, tol=_ROUGH * standard_error, max_iter=max_iter)
         ridges = [Penalty.of(float(C)).ridge for C in Cs]
         points = list(folded.path(np.repeat(start, fold.shape[1], axis=0), ridges))
         best = int(np.argmin([point.held_out.sum() for point in points]))

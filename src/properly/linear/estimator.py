@@ -1,4 +1,4 @@
-"""The fit that all linear classifiers share: options, data, fitted attributes and warnings."""
+"""What all linear classifiers share: options, fit, fitted attributes and warnings, and predictions."""
 
 from __future__ import annotations
 
@@ -9,16 +9,110 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import special as sc
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
 
-from properly.engines import Engine, training_engine
+from properly.classifier import chosen, log_probabilities
+from properly.engines import Engine, prediction_engine, training_engine
 from properly.inputs.labels import require_two_classes
+from properly.kernels import Block
 from properly.linear.fitting import Data, Fit, Penalty, check_limits, fit_linear, warn_about, weight_by_class
-from properly.linear.prediction import LinearPredictor
 from properly.links import Link
 from properly.losses.softmax import AnyComposite
 from properly.numeric.probabilities import Array
 from properly.solvers import Solution
+
+
+class LinearPredictor(ClassifierMixin, BaseEstimator):
+    """A classifier with linear scores; `fit` sets these attributes.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    coef_ : array of shape (1, n_features) or (n_classes, n_features)
+    intercept_ : array of shape (1,) or (n_classes,)
+    link_ : the link between score and probability; None stands for the softmax
+    """
+
+    only_two_classes: ClassVar[bool] = False
+
+    classes_: NDArray[Any]
+    coef_: Array
+    intercept_: Array
+    link_: Link | None
+
+    def _scores(self, X: Any, offset: ArrayLike | None) -> Array:
+        """x·w + b + offset, of shape (n_samples, scores)."""
+        check_is_fitted(self)
+        parts = list(prediction_engine(self, X, offset).map(self._block_scores))
+        return np.concatenate(parts) if parts else np.empty((0, len(self.coef_)))
+
+    def _block_scores(self, block: Block) -> Array:
+        scores = np.asarray(block.X @ self.coef_.T, dtype=np.float64) + self.intercept_
+        if block.offset is None:
+            return scores
+        return np.asarray(scores + (block.offset if block.offset.ndim == 2 else block.offset[:, None]))
+
+    def decision_function(self, X: Any, offset: ArrayLike | None = None) -> Array:
+        """The score minus the score of p = 1/2, so that a positive value means the second class.
+
+        For the logit and every other symmetric link that is x·w + b itself. Of shape (n_samples,) for two classes,
+        (n_samples, n_classes) otherwise.
+        """
+        scores = self._scores(X, offset)
+        if self.link_ is None:
+            return scores
+        scores -= self.link_.link(0.5)
+        return scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict_proba(self, X: Any, offset: ArrayLike | None = None) -> Array:
+        """Class probabilities, one column per entry of ``classes_``.
+
+        Both columns of a binary model are accurate to their own last digits. A link with bounded support (GEV)
+        gives exactly 0 or 1 outside it.
+        """
+        scores = self._scores(X, offset)
+        if self.link_ is None:
+            return np.asarray(sc.softmax(scores, axis=1))
+        p, q = self.link_.inverse_pair(scores)
+        if len(self.classes_) == 2:
+            return np.hstack([q, p])
+        total = p.sum(axis=1, keepdims=True)
+        return np.where(total > 0.0, p / np.where(total > 0.0, total, 1.0), 1.0 / len(self.classes_))
+
+    def predict_log_proba(self, X: Any, offset: ArrayLike | None = None) -> Array:
+        """The logarithms of the class probabilities, finite also where a probability is too small for float64.
+
+        They are -∞ only where the model gives a class a probability of exactly 0 (a GEV link outside its support).
+        """
+        scores = self._scores(X, offset)
+        if self.link_ is None:
+            return log_probabilities(scores)
+        with np.errstate(all="ignore"):
+            log_p, log_q = self.link_._logs(scores)
+            if len(self.classes_) == 2:
+                return np.hstack([log_q, log_p])
+            ruled_out = (self.link_._pair(scores)[0] == 0.0).all(axis=1, keepdims=True)  # no class is preferred then
+            return log_probabilities(np.where(ruled_out, 0.0, log_p))
+
+    def predict(self, X: Any, offset: ArrayLike | None = None) -> NDArray[Any]:
+        """The most probable class."""
+        return chosen(self.decision_function(X, offset), self.classes_)
+
+    def score(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, offset: ArrayLike | None = None
+    ) -> float:
+        """The accuracy of `predict`; use a proper score to judge the probabilities."""
+        return float(accuracy_score(y, self.predict(X, offset), sample_weight=sample_weight))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.multi_class = not self.only_two_classes
+        return tags
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -27,8 +121,6 @@ class LinearEstimator(LinearPredictor):
 
     The options of an estimator are the fields of a dataclass: each class states its own, and inherits those it shares.
     """
-
-    only_two_classes: ClassVar[bool] = False
 
     fit_intercept: bool = True
     tol: float = 1e-8
@@ -83,8 +175,3 @@ class LinearEstimator(LinearPredictor):
 
     def _fit_one(self, data: Data, composite: AnyComposite, penalty: Penalty, **options: Any) -> Fit:
         return fit_linear(data, composite, penalty, **{"tol": self.tol, "max_iter": self.max_iter, **options})
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = not self.only_two_classes
-        return tags

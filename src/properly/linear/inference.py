@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, cast
 
 import numpy as np
@@ -15,11 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 from properly import kernels
 from properly.engines import training_engine
 from properly.inputs.optional import require
-from properly.inputs.options import choose
+from properly.inputs.options import check_finite, choose
 from properly.kernels import Block, Hessian, LinearModel
 from properly.linear.classifier import LinearClassifier
+from properly.linear.estimator import LinearPredictor
 from properly.linear.fitting import Data, Penalty, weight_by_class
-from properly.linear.prediction import LinearPredictor
 from properly.linear.rare_events import RareEventLogisticRegression
 from properly.links import Link
 from properly.losses import Composite, LogLoss
@@ -85,10 +84,8 @@ class Inference:
             "std_err": self.standard_errors,
             "z": z,
             "p_value": 2.0 * stats.norm.sf(np.abs(z)),
-            "low": low,
-            "high": high,
         }
-        return pd.DataFrame(columns, index=self.names)
+        return pd.DataFrame({**columns, "low": low, "high": high}, index=self.names)
 
 
 def inference(
@@ -197,6 +194,7 @@ def _squared_gradients(block: Block, model: LinearModel, composite: Composite, c
 
 
 def _quantile(level: float) -> float:
-    if not (isinstance(level, Real) and 0.0 < level < 1.0):
-        raise ValueError(f"level must be a number strictly between 0 and 1, got {level!r}.")
+    check_finite(level, "level")
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"level must lie strictly between 0 and 1, got {level}.")
     return float(stats.norm.ppf(0.5 + 0.5 * level))

@@ -51,13 +51,7 @@ def convex_start(problem: Problem, coef: Array, n_classes: int, max_iter: int) -
     model, tol = problem.model, 1e-3
     convex = model.composite.convex_companion
     unit = _largest_weight(convex.loss) / _largest_weight(model.composite.loss)
-    companion = replace(
-        problem,
-        model=replace(model, composite=convex),
-        ridge=problem.ridge * unit,
-        lasso=problem.lasso * unit,
-        null_loss=problem.weight,
-    )
+    companion = problem.penalised(unit, model=replace(model, composite=convex), null_loss=problem.weight)
     coef = fitted_to_sample(companion, coef, n_classes, tol, max_iter)
     solution = minimise(companion, coef, tol, max_iter)
     return solution.coef if solution.status is Status.CONVERGED else coef
@@ -83,15 +77,8 @@ def fitted_to_sample(problem: Problem, coef: Array, n_classes: int, tol: float, 
     if total == 0.0 or classes.rows * classes.weight.min() / total < 3 * coef.size:
         return coef
     share = total / problem.weight
-    rough = replace(
-        problem,
-        engine=sample,
-        ridge=problem.ridge * share,
-        lasso=problem.lasso * share,
-        weight=total,
-        squares=problem.squares * share,
-        null_loss=problem.null_loss * share,
-    )
+    squares, null_loss = problem.squares * share, problem.null_loss * share
+    rough = problem.penalised(share, engine=sample, weight=total, squares=squares, null_loss=null_loss)
     coef = fitted_to_sample(rough, coef, n_classes, tol, max_iter)
     solution = minimise(rough, coef, max(tol, 0.3 * float(np.sqrt(coef.size / classes.rows))), max_iter)
     return solution.coef if solution.status is Status.CONVERGED else coef

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +14,7 @@ from properly.maxent.solver import Objective, PenalisedProblem
 from properly.numeric.probabilities import Array
 
 
+@dataclass(eq=False, repr=False)
 class ClassRobustLogisticRegression(SemiSupervisedClassifier):
     """Class probabilities from labelled and unlabelled rows, with the distribution of the rows taken as it is.
 
@@ -66,18 +66,7 @@ class ClassRobustLogisticRegression(SemiSupervisedClassifier):
     [0.02, 0.68]
     """
 
-    def __init__(
-        self,
-        default_prevalence: ArrayLike | None = None,
-        *,
-        regularization: float = 1.0,
-        features: Any = None,
-        duplicates: str = "keep",
-    ) -> None:
-        self.default_prevalence = default_prevalence
-        self.regularization = regularization
-        self.features = features
-        self.duplicates = duplicates
+    default_prevalence: ArrayLike | None = None
 
     def _solve(self, sample: Sample, default: Array) -> None:
         limits = constraints(sample, self.regularization, self._feature_name)

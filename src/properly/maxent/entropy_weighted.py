@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from properly.numeric.probabilities import Array, as_float
 from properly.prevalence.prior import SUM_TOLERANCE, adjusted, as_columns, as_prior, log_prior_ratio
 
 
+@dataclass(eq=False, repr=False)
 class EntropyWeightedMaxent(Maxent):
     """Class probabilities from labelled and unlabelled rows, robust against unknown class proportions.
 
@@ -72,18 +74,11 @@ class EntropyWeightedMaxent(Maxent):
     [0.02, 0.24]
     """
 
-    def __init__(
-        self,
-        default_prevalence: ArrayLike | None = None,
-        *,
-        prevalence_bounds: Any = None,
-        regularization: float = 1.0,
-        features: Any = None,
-        duplicates: str = "keep",
-    ) -> None:
-        super().__init__(regularization, features, duplicates=duplicates)
-        self.default_prevalence = default_prevalence
-        self.prevalence_bounds = prevalence_bounds
+    default_prevalence: ArrayLike | None = None
+    _: KW_ONLY
+    prevalence_bounds: Any = None
+    regularization: float = 1.0
+    features: Any = None
 
     def prevalence(self, default_prevalence: ArrayLike | None = None) -> Array:
         """p̂(y) of the fit, or for another default, from the same densities."""

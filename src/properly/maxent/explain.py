@@ -7,7 +7,7 @@ The permutation importance of columns is scikit-learn's: ``permutation_importanc
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,37 +15,24 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from properly.inputs import frames
 from properly.inputs.features import are_numbers, column_values, listed_columns
-from properly.inputs.frames import (
-    ColumnName,
-    column_at,
-    column_names,
-    frame_or_array,
-    is_category,
-    is_frame,
-    located,
-    selected,
-    table_like,
-)
 from properly.inputs.optional import require
 from properly.inputs.options import checked_count
 from properly.maxent.features import MaxentFeatures
 from properly.maxent.maxent import Maxent
 from properly.numeric.probabilities import Array
 
-if TYPE_CHECKING:
-    import pandas
-
 
 @dataclass(frozen=True)
 class ResponseCurve:
     """The probability of a class along one column."""
 
-    column: ColumnName
+    column: frames.ColumnName
     values: NDArray[Any]
     probability: Array
 
-    def frame(self) -> pandas.DataFrame:
+    def frame(self) -> Any:
         """Two columns: the values, and the probability."""
         return require("pandas", "frames").DataFrame({str(self.column): self.values, "probability": self.probability})
 
@@ -54,19 +41,21 @@ class ResponseCurve:
 class Jackknife:
     """Training gains of models with one column only, without it, and with all columns; larger is a better fit."""
 
-    columns: list[ColumnName]
+    columns: list[frames.ColumnName]
     only: Array
     without: Array
     full: float
 
-    def frame(self) -> pandas.DataFrame:
+    def frame(self) -> Any:
         """One row for every column."""
         return require("pandas", "frames").DataFrame(
             {"only": self.only, "without": self.without, "full": self.full}, index=self.columns
         )
 
 
-def response_curve(model: Any, X: Any, column: ColumnName, *, label: int = 1, n_points: int = 100) -> ResponseCurve:
+def response_curve(
+    model: Any, X: Any, column: frames.ColumnName, *, label: int = 1, n_points: int = 100
+) -> ResponseCurve:
     """How the probability of a class changes along one column, with all others held at their average.
 
     Parameters
@@ -92,9 +81,9 @@ def response_curve(model: Any, X: Any, column: ColumnName, *, label: int = 1, n_
     True
     """
     check_is_fitted(model)
-    X = frame_or_array(X)
-    names = column_names(X)
-    place = located(column, names, "column is")
+    X = frames.frame_or_array(X)
+    names = frames.column_names(X)
+    place = frames.located(column, names, "column is")
     if not X.shape[0]:
         raise ValueError("X has no rows; at least one is needed, for ranges and averages.")
     checked_count(n_points, "n_points", 1)
@@ -106,13 +95,13 @@ def response_curve(model: Any, X: Any, column: ColumnName, *, label: int = 1, n_
     categorical = features.categorical_ if isinstance(features, MaxentFeatures) else ()
     average = {}
     for j, name in enumerate(names):
-        found, numeric = column_values(X, j), j not in categorical and not is_category(column_at(X, j))
+        found, numeric = column_values(X, j), j not in categorical and not frames.is_category(frames.column_at(X, j))
         numeric &= are_numbers(found) and found.dtype.kind != "b"
         if j == place:
             along = np.linspace(found.min(), found.max(), int(n_points)) if numeric else np.unique(found)
         average[name] = np.mean(found, dtype=np.float64) if numeric else _most_frequent(found)
     points = {name: np.repeat(value, len(along)) for name, value in average.items()} | {names[place]: along}
-    probability = model.predict_proba(table_like(X, points))[:, np.flatnonzero(model.classes_ == label)[0]]
+    probability = model.predict_proba(frames.table_like(X, points))[:, np.flatnonzero(model.classes_ == label)[0]]
     return ResponseCurve(names[place], along, np.asarray(probability))
 
 
@@ -141,34 +130,31 @@ def jackknife(model: Maxent, X: Any, y: ArrayLike, sample_weight: ArrayLike | No
     """
     if not isinstance(model, Maxent):
         raise ValueError(f"model must be Maxent or EntropyWeightedMaxent, got {type(model).__name__}.")
-    X = frame_or_array(X)
-    names = column_names(X)
+    X = frames.frame_or_array(X)
+    names = frames.column_names(X)
     if len(names) < 2:
         raise ValueError(f"X must have at least two columns to leave one out, got {len(names)}.")
 
     full = clone(model).fit(X, y, sample_weight)
     site = full._sites(full._design_matrix(X))
 
-    def gain(kept: list[ColumnName]) -> float:
-        restricted = _restricted(model, X, kept)._fit_sites(selected(X, kept), y, sample_weight, site)
+    def gain(kept: list[frames.ColumnName]) -> float:
+        restricted = _restricted(model, X, kept)._fit_sites(frames.selected(X, kept), y, sample_weight, site)
         return float(np.mean(restricted.relative_gain_))
 
-    return Jackknife(
-        names,
-        only=np.array([gain([name]) for name in names]),
-        without=np.array([gain([other for other in names if other != name]) for name in names]),
-        full=float(np.mean(full.relative_gain_)),
-    )
+    only = np.array([gain([name]) for name in names])
+    without = np.array([gain([other for other in names if other != name]) for name in names])
+    return Jackknife(names, only, without, float(np.mean(full.relative_gain_)))
 
 
-def _restricted(model: Maxent, X: Any, kept: list[ColumnName]) -> Maxent:
+def _restricted(model: Maxent, X: Any, kept: list[frames.ColumnName]) -> Maxent:
     """The model for some of the columns: of those that are categorical, the ones that are left."""
-    restricted, names = clone(model), column_names(X)
+    restricted, names = clone(model), frames.column_names(X)
     if isinstance(restricted.features, MaxentFeatures) and restricted.features.categorical is not None:
         named = [names[j] for j in listed_columns(restricted.features.categorical, names, "categorical")]
         left = [name for name in kept if name in named]
         # In an array the columns that are left have new numbers.
-        restricted.features.set_params(categorical=left if is_frame(X) else [kept.index(name) for name in left])
+        restricted.features.set_params(categorical=left if frames.is_frame(X) else [kept.index(name) for name in left])
     return restricted
 
 

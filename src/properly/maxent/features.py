@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from itertools import combinations
 from typing import Any, Self
 
@@ -24,6 +25,7 @@ _AUTO_KINDS = ((80.0, "lqph"), (15.0, "lqh"), (10.0, "lq"), (0.0, "l"))
 _SAME = 1e-9  # values that differ by no more than this share of the range count as equal
 
 
+@dataclass(eq=False, repr=False)
 class MaxentFeatures(TransformerMixin, BaseEstimator):
     """Linear, quadratic, product, hinge and threshold features of columns, and indicators of categories.
 
@@ -81,20 +83,11 @@ class MaxentFeatures(TransformerMixin, BaseEstimator):
     [[0.0], [1.0]]
     """
 
-    categorical_: NDArray[np.intp]
-
-    def __init__(
-        self,
-        kinds: str = "auto",
-        *,
-        n_hinges: int = 50,
-        categorical: Sequence[str | int] | None = None,
-        clamp: bool = True,
-    ) -> None:
-        self.kinds = kinds
-        self.n_hinges = n_hinges
-        self.categorical = categorical
-        self.clamp = clamp
+    kinds: str = "auto"
+    _: KW_ONLY
+    n_hinges: int = 50
+    categorical: Sequence[str | int] | None = None
+    clamp: bool = True
 
     def fit(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn ranges, knots and categories from the points, labelled or not."""
@@ -158,7 +151,7 @@ class MaxentFeatures(TransformerMixin, BaseEstimator):
     def _columns(self, X: Any, *, reset: bool) -> Columns:
         columns, categorical = read_columns(self, X, self.categorical, None if reset else self.categorical_)
         if reset:
-            self.categorical_ = categorical
+            self.categorical_: NDArray[np.intp] = categorical
             self.numeric_ = np.setdiff1d(np.arange(self.n_features_in_), self.categorical_)
         return columns
 

@@ -21,6 +21,7 @@ _OUTPUTS: dict[str, Callable[[Array, Array], Array]] = {
 }
 
 
+@dataclass(eq=False, repr=False)
 class Maxent(SemiSupervisedClassifier):
     """Where a class lives: its density over a pool of points, as close to even as its labelled rows allow.
 
@@ -92,10 +93,8 @@ class Maxent(SemiSupervisedClassifier):
     [0.38, 0.9]
     """
 
-    def __init__(self, regularization: float = 1.0, features: Any = None, *, duplicates: str = "keep") -> None:
-        self.regularization = regularization
-        self.features = features
-        self.duplicates = duplicates
+    regularization: float = 1.0
+    features: Any = None
 
     def predict_output(self, X: Any, output: str = "cloglog") -> Array:
         """The density of the labelled class in one of the scales of the Maxent program.
@@ -123,12 +122,10 @@ class Maxent(SemiSupervisedClassifier):
         limits = constraints(sample, self.regularization, self._feature_name)
         total = float(sample.weight.sum())
         objective = LogPartition(sample.weight / total)
-        found = [
-            PenalisedProblem(
-                sample.design, objective, limits._replace(mean=mean[None], tolerance=tolerance[None])
-            ).minimise()
-            for mean, tolerance in zip(limits.mean, limits.tolerance, strict=True)
-        ]
+        found = []
+        for mean, tolerance in zip(limits.mean, limits.tolerance, strict=True):
+            own = limits._replace(mean=mean[None], tolerance=tolerance[None])
+            found.append(PenalisedProblem(sample.design, objective, own).minimise())
         self.coef_ = np.concatenate([optimum.coef for optimum in found])
         lowest = np.array([optimum.objective for optimum in found])
         penalty = np.sum(np.abs(self.coef_) * limits.tolerance, axis=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from numbers import Real
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -20,7 +20,7 @@ from sklearn.utils.validation import _check_feature_names_in, _num_samples, chec
 
 from properly.classifier import LogScoreClassifier
 from properly.inputs.features import checked_features
-from properly.inputs.options import choose
+from properly.inputs.options import check_interval, choose
 from properly.inputs.unwrap import last_step, weight_parameter
 from properly.maxent.design_matrix import DesignMatrix, StoredMatrix
 from properly.maxent.features import MaxentFeatures
@@ -32,21 +32,27 @@ from properly.prevalence.prior import as_prior
 _DUPLICATES = {"keep": False, "once": True}  # whether points with identical features are one site
 
 
-class SemiSupervisedClassifier(LogScoreClassifier):
-    """A classifier for labelled and unlabelled rows; a subclass says what is solved.
+class FittedScores(LogScoreClassifier):
+    """What `fit` sets: the coefficients of the scores, what is added to each, and how the solver ended."""
 
-    Its probabilities are p(y|x) ∝ exp(class_score_y + score_y(x)), where a class without labels has the scores 0.
-    """
-
-    regularization: float
-    features: Any
-    duplicates: str
-    default_prevalence: ArrayLike | None = None  # without a parameter of this name: all classes alike
     coef_: Array
     intercept_: Array
     class_score_: Array
     violation_: float
     n_iter_: int
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class SemiSupervisedClassifier(FittedScores):
+    """A classifier for labelled and unlabelled rows; a subclass says what is solved.
+
+    Its probabilities are p(y|x) ∝ exp(class_score_y + score_y(x)), where a class without labels has the scores 0.
+    """
+
+    regularization: float = 1.0
+    features: Any = None
+    duplicates: str = "keep"
+    default_prevalence: ArrayLike | None = field(default=None, init=False)  # no option: all classes alike
 
     @abstractmethod
     def _solve(self, sample: Sample, default: Array) -> None:
@@ -85,8 +91,7 @@ class SemiSupervisedClassifier(LogScoreClassifier):
 
     def _check_parameters(self) -> None:
         """What can be checked without data."""
-        if not (isinstance(self.regularization, Real) and 0.0 <= self.regularization < np.inf):
-            raise ValueError(f"regularization must be finite and at least 0, got {self.regularization!r}.")
+        check_interval(self.regularization, "regularization", 0.0, with_low=True)
         choose(self.duplicates, _DUPLICATES, "duplicates")
         if self.features is not None and (isinstance(self.features, type) or not hasattr(self.features, "transform")):
             raise ValueError(f"features must be a transformer such as MaxentFeatures() or None, got {self.features!r}.")

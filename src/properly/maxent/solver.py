@@ -11,7 +11,7 @@ from scipy import linalg
 from properly.maxent.design_matrix import DesignMatrix, Indices
 from properly.maxent.sample import Constraints
 from properly.numeric.probabilities import Array
-from properly.solvers.nonnegative import nonnegative_minimum
+from properly.solvers.dense import nonnegative_minimum
 
 GOOD_ENOUGH = 1e-6  # the largest violation that passes as converged
 _PRECISE = 1e-10  # what the solver tries to reach, and the relative duality gap, too

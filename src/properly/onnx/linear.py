@@ -8,8 +8,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
+from properly.linear.estimator import LinearPredictor
 from properly.linear.gev_cv import GEVCanonicalRegressionCV
-from properly.linear.prediction import LinearPredictor
 from properly.onnx.graph import Value, softmax
 from properly.onnx.links import logistic_pair, pair_of
 

@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 from properly.calibration import CalibratedClassifier
 from properly.calibration.classifier import CalibratedPair
-from properly.linear.prediction import LinearPredictor
+from properly.linear.estimator import LinearPredictor
 from properly.onnx.calibrators import classify_scores
 from properly.onnx.foreign import foreign_classifier, foreign_decision, foreign_transform
 from properly.onnx.graph import Value, log_softmax, softmax

@@ -3,12 +3,14 @@
 from properly.plots.curves import (
     draw_cost_curve,
     draw_decision_curve,
+    draw_groups,
+    draw_log_odds_fit,
     draw_loss_curves,
     draw_murphy,
     draw_murphy_difference,
+    draw_score_densities,
 )
 from properly.plots.reliability import draw_multiclass_reliability, draw_reliability
-from properly.plots.scores import draw_groups, draw_log_odds_fit, draw_score_densities
 from properly.plots.style import STYLES, Style
 
 __all__ = [

@@ -18,12 +18,7 @@ _NEAREST = 1e-12  # to 0 and to 1 that a log-odds axis reaches
 
 
 def draw_reliability(
-    result: Reliability,
-    ax: Any = None,
-    *,
-    scale: str = "probability",
-    histogram: bool = True,
-    legend: bool = True,
+    result: Reliability, ax: Any = None, *, scale: str = "probability", histogram: bool = True, legend: bool = True
 ) -> Any:
     """Draw what `properly.diagnostics.reliability` found; see `Reliability.plot`."""
     where = _scale_of(result, scale)

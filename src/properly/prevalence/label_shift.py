@@ -16,8 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from properly.inputs.labels import checked_labels
 from properly.numeric.probabilities import Array
 from properly.prevalence.prior import as_columns
-from properly.solvers.dense import newton_minimum
-from properly.solvers.nonnegative import nonnegative_minimum
+from properly.solvers.dense import newton_minimum, nonnegative_minimum
 
 SINGULAR = 1e12  # a matrix of a larger condition number is singular but for rounding
 _BATCH = 2_000_000  # rows drawn at a time

@@ -1,4 +1,4 @@
-"""HTML that is safe by construction: text is escaped unless it is `Markup` already."""
+"""HTML that is safe by construction, text being escaped unless it is `Markup` already, and figures as inline SVG."""
 
 from __future__ import annotations
 
@@ -10,7 +10,11 @@ import re
 from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
+from io import StringIO
 from string import Template
+from typing import Any
+
+from properly.inputs.optional import require
 
 
 class Markup(str):
@@ -57,16 +61,12 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]], caption: str, *, h
     """A table that scrolls inside its own box on a narrow screen; the first cell of a row is its heading."""
     marked = frozenset(highlight)
     heading = element("tr", *(element("th", cell, scope="col") for cell in head))
-    body = [
-        element(
-            "tr",
-            *(element("th", cell, scope="row") if i == 0 else element("td", cell) for i, cell in enumerate(row)),
-            class_="marked" if number in marked else None,
-        )
-        for number, row in enumerate(rows)
-    ]
-    content = element("table", element("caption", caption), element("thead", heading), element("tbody", *body))
-    return element("div", content, class_="scroll", tabindex="0", role="region", aria_label=caption)
+    body = []
+    for number, (name, *cells) in enumerate(rows):
+        content = element("th", name, scope="row"), *(element("td", cell) for cell in cells)
+        body.append(element("tr", *content, class_="marked" if number in marked else None))
+    whole = element("table", element("caption", caption), element("thead", heading), element("tbody", *body))
+    return element("div", whole, class_="scroll", tabindex="0", role="region", aria_label=caption)
 
 
 def section(heading: str, *children: str, id: str, class_: str | None = None) -> Markup:
@@ -99,3 +99,51 @@ def page(title: str, *body: str) -> str:
     return Template(asset("page.html")).substitute(
         title=markup(title), style=asset("page.css"), digest=digest, body=markup(*body), script=script
     )
+
+
+_SETTINGS = {
+    "svg.fonttype": "none",  # text stays text: smaller, and read by screen readers
+    "svg.hashsalt": "properly",  # the same data give the same file
+    "font.family": "sans-serif",
+    "path.simplify": True,
+}
+_ID = re.compile(r'(?<=\bid=")([^"]+)(?=")|(?<=href="#)([^"]+)(?=")|(?<=url\(#)([^)]+)(?=\))')
+_COORDINATES = re.compile(r'(?<= )(?:d|x|y)="[^"]*"')
+_DECIMALS = re.compile(r"(\d\.\d{2})\d+")
+
+
+def inline_svg(drawn: Any, name: str, description: str) -> Markup:
+    """The figure that `drawn` (a Figure, Axes or array of Axes) belongs to, as an SVG element.
+
+    `name` is put before every id, so that several figures fit into one page. Coordinates keep two decimals, which are
+    hundredths of a point.
+    """
+    matplotlib = require("matplotlib", "plots")
+    figure = figure_of(drawn)
+    text = StringIO()
+    with matplotlib.rc_context(_SETTINGS):
+        figure.savefig(text, format="svg", bbox_inches="tight", metadata={"Date": None, "Creator": None})
+    svg = text.getvalue()
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)
+    svg = _ID.sub(lambda match: f"{name}-{match[0]}", svg)
+    opening, _, rest = svg.partition(">")
+    box = re.search(r'viewBox="([^"]+)"', opening)
+    rest = _COORDINATES.sub(lambda match: _DECIMALS.sub(r"\1", match[0]), re.sub(r"\n\s*", "\n", rest))
+    start = element("svg", xmlns="http://www.w3.org/2000/svg", viewBox=box[1] if box else None, role="img")
+    title = element("title", description)
+    return Markup(f"{start.removesuffix('</svg>')}{title}{rest}")
+
+
+def figure_of(drawn: Any) -> Any:
+    """The figure behind what a plotting method returned."""
+    if hasattr(drawn, "savefig"):
+        return drawn
+    if hasattr(drawn, "flat"):
+        return figure_of(drawn.flat[0])
+    return figure_of(drawn.figure)
+
+
+def picture(drawn: Any, name: str, description: str, caption: str) -> Markup:
+    """The figure with a caption below it."""
+    return element("figure", inline_svg(drawn, name, description), element("figcaption", caption), id=name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -13,30 +13,8 @@ from pathlib import Path
 from properly import __version__
 from properly.audit.results import Audit
 from properly.comparison import Comparison
-from properly.report.html import Markup, element, page
-from properly.report.leaderboard import leaderboard_section
-from properly.report.sections import (
-    Findings,
-    answer_section,
-    facts_section,
-    groups_section,
-    recalibration_section,
-    reliability_section,
-    scores_section,
-    threshold_section,
-)
-
-# All sections in the order of the page; one that does not apply to what was found returns None.
-SECTIONS: dict[str, Callable[[Findings], Markup | None]] = {
-    "answer": answer_section,
-    "leaderboard": leaderboard_section,
-    "reliability": reliability_section,
-    "recalibration": recalibration_section,
-    "thresholds": threshold_section,
-    "groups": groups_section,
-    "scores": scores_section,
-    "facts": facts_section,
-}
+from properly.report.html import element, page
+from properly.report.sections import SECTIONS, Findings
 
 
 def audit_page(audit: Audit, *, facts: Mapping[str, str] | None = None, title: str = "Audit of probabilities") -> str:

@@ -1,21 +1,20 @@
-"""The sections of a page, each drawn from what was found; nothing is computed here."""
+"""The sections of a page and their table; each is drawn from what was found, and nothing is computed here."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from string import Template
 
 import numpy as np
 
 from properly.audit.answers import answer, verdict
-from properly.audit.formatting import aligned, count, interval, number, percent
-from properly.audit.results import MOST_GROUPS_ON_PAGE, Audit
-from properly.audit.thresholds import Decision
+from properly.audit.formatting import aligned, count, decimals, interval, number, percent
+from properly.audit.results import MOST_GROUPS_ON_PAGE, Audit, Decision
 from properly.comparison import Comparison
 from properly.diagnostics import Reliability
-from properly.report.figures import picture
-from properly.report.html import Markup, asset, data_script, element, markup, section, table
+from properly.numeric.probabilities import Array
+from properly.report.html import Markup, asset, data_script, element, markup, picture, section, table
 
 _MOST_CLASSES = 12
 _STYLES = {"right": "answer right", "nearly right": "answer right", "wrong": "answer wrong", "unclear": "answer"}
@@ -146,13 +145,8 @@ def recalibration_section(findings: Findings) -> Markup:
         murphy = picture(audit.murphy.plot(scale=scale), "murphy", description, caption)
         figures.append(element("div", after, murphy, class_="figures"))
     head = ("score", "before", "after", "gain", "95 % interval")
-    return section(
-        heading,
-        element("p", _how(audit)),
-        table(head, rows, "Scores before and after; the smaller, the better"),
-        *figures,
-        id=id,
-    )
+    shown = table(head, rows, "Scores before and after; the smaller, the better")
+    return section(heading, element("p", _how(audit)), shown, *figures, id=id)
 
 
 def _how(audit: Audit) -> str:
@@ -178,14 +172,9 @@ def threshold_section(findings: Findings) -> Markup | None:
     slider = Template(asset("thresholds.html")).substitute(
         positive=markup(audit.classes[1]), false_positive=f"{costs[0]:.15g}", false_negative=f"{costs[1]:.15g}"
     )
-    return section(
-        "Thresholds and costs",
-        element("p", explanation),
-        *([] if decision is None else [_choices(decision)]),
-        Markup(slider),
-        data_script(audit.thresholds.as_json(), "threshold-table"),
-        id="thresholds",
-    )
+    shown = [element("p", explanation), *([] if decision is None else [_choices(decision)]), Markup(slider)]
+    data = data_script(audit.thresholds.as_json(), "threshold-table")
+    return section("Thresholds and costs", *shown, data, id="thresholds")
 
 
 def _choices(decision: Decision) -> Markup:
@@ -207,17 +196,11 @@ def groups_section(findings: Findings) -> Markup | None:
     rows = []
     for k in sorted(range(len(groups.groups)), key=lambda k: -groups.weight[k])[:MOST_GROUPS_ON_PAGE]:
         flag = ("too high" if groups.mean_p[k] > groups.base_rate[k] else "too low") if groups.off[k] else "within"
-        rows.append(
-            (
-                groups.groups[k],
-                count(groups.weight[k]),
-                percent(groups.mean_p[k]),
-                percent(groups.base_rate[k]),
-                f"{percent(groups.low[k])} to {percent(groups.high[k])}",
-                element("span", flag, class_="flag" if groups.off[k] else "fine"),
-                number(groups.miscalibration[k], 2),
-            )
-        )
+        mean, share = percent(groups.mean_p[k]), percent(groups.base_rate[k])
+        ends = f"{percent(groups.low[k])} to {percent(groups.high[k])}"
+        found = element("span", flag, class_="flag" if groups.off[k] else "fine")
+        error = number(groups.miscalibration[k], 2)
+        rows.append((groups.groups[k], count(groups.weight[k]), mean, share, ends, found, error))
     flagged = int(groups.off.sum())
     where = f"In {flagged} of {len(groups.groups)} groups" if flagged else "In every group"
     opening = (
@@ -242,3 +225,71 @@ def facts_section(findings: Findings) -> Markup | None:
         return None
     pairs = [markup(element("dt", name), element("dd", value)) for name, value in findings.facts.items()]
     return section("For reproduction", element("dl", *pairs), id="facts")
+
+
+_WIDTH, _MARGIN = 112.0, 4.0  # of the picture of an interval
+
+
+def leaderboard_section(findings: Findings) -> Markup | None:
+    """Models in the order of their score on held-out rows, with intervals."""
+    found = findings.comparison
+    if found is None:
+        return None
+    best = float(found.scores[0])  # four of its digits are shown
+    places = 4 if not np.isfinite(best) or best <= 0.0 else int(np.clip(3 - np.floor(np.log10(best)), 3, 7))
+    rows = []
+    for k, name in enumerate(found.names):
+        difference, ends, seconds = found.difference_to_best[k], found.difference_intervals[k], found.seconds[k]
+        score = _with_interval(found.scores[k], found.intervals[k], places)
+        worse, bar, standing = "–", "", "best"
+        style: str | None = "fine"
+        if k:
+            worse, bar = (
+                _with_interval(difference, ends, places + 1),
+                _bar(difference, ends, found.difference_intervals),
+            )
+            standing, style = ("significant", "flag") if found.significant[k] else ("may be chance", None)
+        time = "–" if np.isnan(seconds) else f"{number(seconds, 2)} s"
+        rows.append((name, score, worse, bar, element("span", standing, class_=style), time))
+    head = ("model", "score", "worse than the best by", "", "difference", "time")
+    note = (
+        "The score is the mean loss on held-out rows: the smaller, the better. Below it are 95 % intervals. All models "
+        "are scored on the same rows, so a difference has a smaller error than either score; it is called significant "
+        "at 5 %, corrected for the number of comparisons."
+    )
+    shown = table(head, rows, "Scores in cross-validation", highlight=[0])
+    return section("The models", shown, element("p", note, class_="note"), id="leaderboard")
+
+
+def _with_interval(value: float, interval: Array, places: int) -> Markup:
+    ends = element("small", " to ".join(decimals(float(end), places) for end in interval))
+    return element("span", decimals(float(value), places), ends)
+
+
+def _bar(middle: float, interval: Array, all_intervals: Array) -> Markup:
+    """The interval of a difference as a line with a dot, and a mark at 0, on the scale that all rows share."""
+    ends = np.append(all_intervals[np.isfinite(all_intervals)], 0.0)
+    low, high = ends.min(), ends.max()
+    if not (high > low and np.isfinite([middle, *interval]).all()):
+        return Markup("")
+    zero, dot, left, right = (
+        f"{_MARGIN + _WIDTH * (value - low) / (high - low):.1f}" for value in (0.0, middle, *interval)
+    )
+    mark = element("line", x1=zero, x2=zero, y1="0", y2="16", class_="zero")
+    line = element("line", x1=left, x2=right, y1="8", y2="8", class_="interval")
+    circle, width = element("circle", cx=dot, cy="8", r="3.5"), f"{_WIDTH + 2 * _MARGIN:g}"
+    size = {"viewBox": f"0 0 {width} 16", "width": width, "height": "16"}
+    return element("svg", mark, line, circle, **size, class_="bar", aria_hidden="true")
+
+
+# All sections in the order of the page; one that does not apply to what was found returns None.
+SECTIONS: dict[str, Callable[[Findings], Markup | None]] = {
+    "answer": answer_section,
+    "leaderboard": leaderboard_section,
+    "reliability": reliability_section,
+    "recalibration": recalibration_section,
+    "thresholds": threshold_section,
+    "groups": groups_section,
+    "scores": scores_section,
+    "facts": facts_section,
+}

@@ -20,9 +20,8 @@ from properly import kernels
 from properly.engines.memory import MemoryEngine
 from properly.losses.base import Loss
 from properly.numeric.probabilities import Array
-from properly.solvers.directions import Factor, solve_updated
+from properly.solvers.directions import Factor, Problem, solve_updated
 from properly.solvers.newton import minimise
-from properly.solvers.problem import Problem
 
 _KEPT_UPDATES = 10
 _SHARED_MATRIX = 1000  # with more coefficients every split is solved on its own

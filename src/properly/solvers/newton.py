@@ -9,8 +9,7 @@ from enum import Enum
 import numpy as np
 
 from properly.numeric.probabilities import Array
-from properly.solvers.directions import ConjugateGradientDirection, Direction, NewtonDirection
-from properly.solvers.problem import Point, Problem
+from properly.solvers.directions import ConjugateGradientDirection, Direction, NewtonDirection, Point, Problem
 from properly.solvers.proximal import ProximalNewtonDirection
 
 # With more coefficients than this, conjugate gradients are cheaper than the curvature matrix: for one score, and for a
@@ -44,6 +43,7 @@ class Solution:
     history: list[float] = field(repr=False, default_factory=list)
 
 
+@np.errstate(all="ignore")  # steps that overflow are refused
 def minimise(problem: Problem, start: Array, tol: float, max_iter: int) -> Solution:
     """Newton's method, with a curvature that is kept as long as the steps converge fast.
 
@@ -52,17 +52,17 @@ def minimise(problem: Problem, start: Array, tol: float, max_iter: int) -> Solut
     decrement fell tenfold. A problem that is not convex uses the observed curvature where that is positive definite
     and the expected one elsewhere.
     """
-    with np.errstate(all="ignore"):  # steps that overflow are refused
-        return _minimise(problem, start, tol, max_iter)
-
-
-def _minimise(problem: Problem, start: Array, tol: float, max_iter: int) -> Solution:
     direction, scale = _direction_for(problem, start), np.sqrt(problem.null_loss)
     at = problem.point(start)
     history: list[float] = []
 
     def ended(status: Status, n_iter: int) -> Solution:
         return Solution(at.coef, status, max(1, n_iter), problem.passes, history[-1] if history else np.nan, history)
+
+    def renewed() -> tuple[Array, float]:
+        if problem.convex or not problem.observed or not direction.refresh(at, True):
+            direction.refresh(at, False)
+        return direction.step(at)
 
     if not np.isfinite(at.gradient).all():
         return ended(Status.STALLED, 0)
@@ -72,9 +72,7 @@ def _minimise(problem: Problem, start: Array, tol: float, max_iter: int) -> Solu
     history.append(size / scale)
     for iteration in range(max_iter):
         if size <= tol * scale and problem.kinked and not fresh:
-            _refresh(problem, direction, at)
-            fresh = True
-            step, size = direction.step(at)
+            (step, size), fresh = renewed(), True
         if size <= tol * scale and not direction.incomplete:
             return ended(Status.CONVERGED, iteration)
         step = _bounded(problem, at, step)
@@ -86,9 +84,7 @@ def _minimise(problem: Problem, start: Array, tol: float, max_iter: int) -> Solu
             contraction = new_size / size if size > 0.0 else 1.0
         if not _accepted(problem, at, step, new, contraction):
             if not fresh:  # perhaps because of the old curvature
-                _refresh(problem, direction, at)
-                fresh = True
-                step, size = direction.step(at)
+                (step, size), fresh = renewed(), True
                 continue
             length = search(problem, at, step) if np.isfinite(step).all() else 0.0
             if length == 0.0:
@@ -97,9 +93,7 @@ def _minimise(problem: Problem, start: Array, tol: float, max_iter: int) -> Solu
             new, contraction = problem.point(at.coef + length * step), 1.0
         at, fresh = new, False
         if contraction > 0.1 or direction.incomplete:
-            _refresh(problem, direction, at)
-            fresh = True
-            new_step, new_size = direction.step(at)
+            (new_step, new_size), fresh = renewed(), True
         step, size = new_step, new_size
         history.append(size / scale)
     converged = size <= tol * scale and not direction.incomplete
@@ -117,11 +111,6 @@ def shrinks_linearly(sizes: Sequence[float] | Array) -> bool:
     """
     late = np.array(sizes[-4:])
     return len(sizes) >= 12 and bool(np.all(late[1:] > 0.4 * late[:-1]))
-
-
-def _refresh(problem: Problem, direction: Direction, at: Point) -> None:
-    if problem.convex or not problem.observed or not direction.refresh(at, True):
-        direction.refresh(at, False)
 
 
 def _bounded(problem: Problem, at: Point, step: Array) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +13,7 @@ from sklearn.linear_model import lasso_path
 
 from properly.numeric.limits import SMALLEST_NORMAL
 from properly.numeric.probabilities import Array
-from properly.solvers.directions import Direction, Factor
-from properly.solvers.problem import Point, Problem
+from properly.solvers.directions import Direction, Factor, Point, Problem
 
 _ALL_FEATURES = 500  # up to here the curvature of every feature is worth having
 
@@ -42,18 +42,17 @@ class ProximalNewtonDirection(Direction):
         scores, width = len(at.coef), len(hessian) // len(at.coef)
         n_features = problem.n_features if self.columns is None else len(self.columns)
         feature = np.tile(np.arange(width) < n_features, scores)
-        self.model = _QuadraticModel(
-            hessian, feature, np.tile(self._pick(problem.squares[None])[0], scores), problem.weight
-        )
+        squares = np.tile(problem.squares[self._kept], scores)
+        self.model = _QuadraticModel(hessian, feature, squares, problem.weight)
         return self.model.positive
 
     def step(self, at: Point) -> tuple[Array, float]:
         if self.columns is not None:
             self._outside = float(np.delete(self._excess(at), self.columns).max(initial=0.0))
-        coef, gradient = self._pick(at.coef), self._pick(at.gradient)
+        coef, gradient = at.coef[:, self._kept], at.gradient[:, self._kept]
         step = self.model.minimise(coef.ravel(), gradient.ravel(), self.problem.lasso)
         direction = np.zeros_like(at.coef)
-        self._put(direction, step.reshape(coef.shape))
+        direction[:, self._kept] = step.reshape(coef.shape)
         # The decrease that the model predicts is at least dᵀHd/2, and more where H is not positive definite.
         promised = (
             -float(np.sum(at.gradient * direction)) - self.problem.lasso_change(at.coef, direction, np.ones(1))[0]
@@ -70,17 +69,12 @@ class ProximalNewtonDirection(Direction):
         unused = np.where(at.coef[:, :k] == 0.0, np.abs(at.gradient[:, :k]) - self.problem.lasso, 0.0)
         return np.asarray(np.maximum(unused, 0.0).max(axis=0))
 
-    def _pick(self, x: Array) -> Array:
+    @property
+    def _kept(self) -> Any:
+        """Indexes the coefficients of the columns and the intercept's."""
         if self.columns is None:
-            return x
-        return np.hstack([x[:, self.columns], x[:, self.problem.n_features :]])
-
-    def _put(self, target: Array, x: Array) -> None:
-        if self.columns is None:
-            target[:] = x
-        else:
-            target[:, self.columns] = x[:, : len(self.columns)]
-            target[:, self.problem.n_features :] = x[:, len(self.columns) :]
+            return slice(None)
+        return np.append(self.columns, np.arange(self.problem.n_features, len(self.problem.squares)))
 
 
 class _QuadraticModel:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -29,6 +29,7 @@ from properly.tree.structure import Integers, Tree
 _FEATURES_AS = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
 
 
+@dataclass(eq=False, repr=False)
 class ProperTreeClassifier(LogScoreClassifier):
     """Class probabilities from a tree that splits, and is pruned, by the entropy of any proper loss.
 
@@ -107,24 +108,14 @@ class ProperTreeClassifier(LogScoreClassifier):
     └─ x2 > 0.144946: P(1) = 0.565, weight 1709
     """
 
-    def __init__(
-        self,
-        loss: str | Loss = "log",
-        *,
-        max_depth: int | None = None,
-        min_samples_leaf: float = 20,
-        ccp_alpha: float = 0.0,
-        shrinkage: float = 1.0,
-        n_bins: int = 255,
-        categorical_features: Sequence[Any] | None = None,
-    ) -> None:
-        self.loss = loss
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.ccp_alpha = ccp_alpha
-        self.shrinkage = shrinkage
-        self.n_bins = n_bins
-        self.categorical_features = categorical_features
+    loss: str | Loss = "log"
+    _: KW_ONLY
+    max_depth: int | None = None
+    min_samples_leaf: float = 20
+    ccp_alpha: float = 0.0
+    shrinkage: float = 1.0
+    n_bins: int = 255
+    categorical_features: Sequence[Any] | None = None
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Grow the tree, prune it, and set the probabilities of its nodes.
