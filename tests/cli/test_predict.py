@@ -1,5 +1,6 @@
 """``properly predict``."""
 
+import hashlib
 import json
 import subprocess
 import sys
@@ -152,13 +153,15 @@ def test_wrong_models(fails, model, new, write, tmp_path):
 
 
 def test_a_model_with_a_foreign_type(fails, model, new, write, tmp_path):
-    with zipfile.ZipFile(model) as source, zipfile.ZipFile(tmp_path / "foreign.skops", "w") as target:
-        for name in source.namelist():
-            content = source.read(name)
-            if name == "schema.json":
-                schema = json.loads(content)
-                schema["__module__"], schema["__class__"] = "subprocess", "Popen"
-                content = json.dumps(schema)
+    with zipfile.ZipFile(model) as source:
+        members = {name: source.read(name) for name in source.namelist()}
+    schema = json.loads(members["schema.json"]) | {"__module__": "subprocess", "__class__": "Popen"}
+    members["schema.json"] = json.dumps(schema).encode()
+    header = json.loads(members["properly.json"])
+    header["checksums"]["schema.json"] = hashlib.sha256(members["schema.json"]).hexdigest()
+    members["properly.json"] = json.dumps(header).encode()
+    with zipfile.ZipFile(tmp_path / "foreign.skops", "w") as target:
+        for name, content in members.items():
             target.writestr(name, content)
     message = fails("predict", "foreign.skops", write("new.csv", new))
     assert "subprocess.Popen" in message

@@ -140,6 +140,8 @@ def name_by_module(schema: Any) -> list[str]:
 def members_of(package: str) -> dict[str, str]:
     """The module of every class and function that a package of ours defines; {} for what is no such package.
 
+    Private classes are no part of a model file, and their names need not be unique.
+
     >>> members_of("properly.links")["Logit"]
     'properly.links.symmetric'
     """
@@ -148,7 +150,8 @@ def members_of(package: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for module in iter_modules(import_module(package).__path__, f"{package}.") if package in PACKAGES else ():
         for attribute, value in vars(import_module(module.name)).items():
-            if getattr(value, "__module__", None) == module.name and callable(value):
+            private = isinstance(value, type) and attribute.startswith("_")
+            if getattr(value, "__module__", None) == module.name and callable(value) and not private:
                 found[attribute] = module.name
     return found
 
