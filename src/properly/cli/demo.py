@@ -97,7 +97,7 @@ def _write_tables(folder: Path) -> tuple[Array, Array, Any]:
     balanced = model.predict_proba(X[test])[:, 1]
     added: dict[str, Any] = {"balanced": balanced}
     for name, rows, more in (("train.csv", train, {}), ("test.parquet", test, added)):
-        table = properly.tables.arrow.arrow.table({column: values[rows] for column, values in columns.items()} | more)
+        table = properly.tables.base.arrow.table({column: values[rows] for column, values in columns.items()} | more)
         properly.tables.write_batches(folder / name, table.schema, table.to_batches())
     return truth[test], balanced, y[test]
 

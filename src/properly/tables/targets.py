@@ -10,11 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from properly.inputs.forecast import MISSING, Forecast
+from properly.inputs.forecast import MISSING, Forecast, Groups
 from properly.numeric.probabilities import Array
-from properly.tables.arrow import arrow, compute, plain_type, types
+from properly.tables.base import Place, TableError, arrow, compute, listed, plain_type, types
 from properly.tables.columns import kind_of, numbers, texts
-from properly.tables.errors import Place, TableError, listed
 from properly.tables.reading import TableFile
 
 MAX_CLASSES = 100
@@ -135,9 +134,6 @@ def read_target(
     return labels, row_weights
 
 
-Groups = tuple[tuple[str, ...], NDArray[Any]]  # their names, and the position of the group of every row
-
-
 def read_predictions(
     path: str | os.PathLike[str],
     target: str,
@@ -230,7 +226,7 @@ def _groups(column: Any, place: Place, forecast: Forecast) -> Groups:
         names.append(MISSING)
     distinct, position = np.unique(np.array(names, dtype=object), return_inverse=True)
     codes = position.astype(np.int32)[encoded.indices.fill_null(len(names) - 1).to_numpy()]
-    return tuple(distinct.tolist()), forecast.kept(codes)
+    return Groups(tuple(distinct.tolist()), forecast.kept(codes))
 
 
 def _encoded(column: Any) -> Any:
