@@ -161,6 +161,7 @@ def _columns(
 def _fitted_encoder(categories: Sequence[str], tables: dict[str, Any]) -> properly.tables.TableEncoder:
     """One encoder for both tables; errors name the table in which they are."""
     base, kind_of = properly.tables.base, properly.tables.columns.kind_of
+    arrow, plain = base.arrow, base.plain
     for source, table in tables.items():
         properly.tables.TableEncoder(categories, missing="refuse").fit(table, source=source)
     (first, background), (second, seen) = tables.items()
@@ -169,11 +170,8 @@ def _fitted_encoder(categories: Sequence[str], tables: dict[str, Any]) -> proper
         if name not in categories and kinds[0] != kinds[1]:
             place = base.Place(second, name)
             raise base.TableError(f"{place} holds values of the kind {kinds[1]}, but {first} of the kind {kinds[0]}.")
-    whole = [
-        base.arrow.table({name: base.plain(table.column(name)) for name in table.column_names})
-        for table in tables.values()
-    ]
-    joined = base.arrow.concat_tables(whole, promote_options="permissive")
+    whole = [arrow.table({name: plain(table.column(name)) for name in table.column_names}) for table in tables.values()]
+    joined = arrow.concat_tables(whole, promote_options="permissive")
     return properly.tables.TableEncoder(categories, missing="refuse").fit(joined, source=f"{first} and {second}")
 
 

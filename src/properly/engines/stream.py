@@ -69,10 +69,8 @@ class Stream:
         self._open: Callable[[], Iterable[Any]]
         paths = [source] if isinstance(source, str | Path) else source
         if isinstance(paths, list | tuple) and paths and all(isinstance(path, str | Path) for path in paths):
-            files, special = (
-                _dataset([str(path) for path in paths]),
-                [name for name in (target, sample_weight, offset) if name is not None],
-            )
+            files = _dataset([str(path) for path in paths])
+            special = [name for name in (target, sample_weight, offset) if name is not None]
             names = list(files.schema.names)
             self.feature_names = [name for name in names if name not in special] if features is None else list(features)
             for name in [*special, *self.feature_names]:
@@ -100,10 +98,9 @@ class Stream:
         for index, item in enumerate(self._open()):
             self._check_names(item, index)
             X, y, weight, offset = _checked_block(item, index)
-            if n_features is None:
-                n_features = X.shape[1]
-            if X.shape[1] != n_features:
+            if n_features not in (None, X.shape[1]):
                 raise ValueError(f"block {index} has {X.shape[1]} features, the blocks before it have {n_features}.")
+            n_features = X.shape[1]
             if X.shape[0]:
                 yield X, y, weight, offset
 

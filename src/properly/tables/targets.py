@@ -59,10 +59,9 @@ def class_labels(column: Any, place: Place, positive: str | None = None) -> Labe
     found = Labels(labels, position.astype(np.intp)[encoded.indices.to_numpy()])
     if positive is None:
         return found
-    against_rest = _against_rest(found, positive, place)
     if len(labels) > 2:
         raise TableError(f"a positive class is one of two, but {place} has {len(labels)} classes.")
-    return against_rest
+    return _against_rest(found, positive, place)
 
 
 def _against_rest(labels: Labels, positive: str, place: Place) -> Labels:
