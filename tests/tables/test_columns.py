@@ -6,8 +6,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from properly.tables import TableEncoder, TableError, numbers
+from properly.tables.base import Place
 from properly.tables.columns import booleans, converted, texts, typed_column
-from properly.tables.errors import Place
 from properly.tables.targets import weights
 
 PLACE = Place("table", "a")

@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from properly.tables import TableError
-from properly.tables.errors import Place
+from properly.tables.base import Place
 from properly.tables.targets import class_labels, class_named
 
 PLACE = Place("table", "y")

@@ -9,7 +9,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from properly.linear import ProperLinearClassifier
 from properly.tables import LinearFeatures, TableClassifier, TableEncoder, TableError, WithFeatures
-from properly.tables.errors import Place
+from properly.tables.base import Place
 from properly.tables.targets import class_labels, weights
 
 PLACE = Place("f.csv", "y")

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from properly.audit.recalibration import Bins, Line, Recalibrated, recalibrate
 from properly.audit.results import MOST_GROUPS, SCORES, Audit, Decision, Score, ThresholdTable
 from properly.diagnostics.groups import GroupCalibration, groups_of
 from properly.diagnostics.murphy import murphy_of
 from properly.diagnostics.reliability import multiclass_reliability_of, reliability_of
-from properly.inputs.forecast import Forecast, read_forecast, read_groups, read_probabilities
+from properly.inputs.forecast import Forecast, Groups, read_forecast, read_groups, read_probabilities
 from properly.losses import LogLoss
 from properly.metrics.calibration_error import smooth_error_of
 from properly.metrics.decisions import binary_costs
@@ -25,13 +24,6 @@ from properly.numeric.probabilities import Array
 _FALSE_FLAGS = 0.05  # the probability that any group is flagged if the probabilities are right in all of them
 _LEAST_WEIGHT = 1e-50  # of all rows together; squares and ratios of smaller ones would underflow
 _MOST_POINTS = 20_000  # of a reliability diagram, which is drawn some hundred pixels wide; its curve stays exact
-
-
-class Groups(NamedTuple):
-    """The names of groups, and the position of the group of every row; a group may have no row."""
-
-    names: Sequence[str]
-    codes: NDArray[Any]
 
 
 def audit(
@@ -108,7 +100,9 @@ def audit(
 
 def _groups(group: ArrayLike, names: Sequence[str] | None, forecast: Forecast) -> Groups:
     found, codes = read_groups(group, forecast)
-    return Groups(found, codes) if names is None else Groups(names, np.array([int(each) for each in found])[codes])
+    return (
+        Groups(found, codes) if names is None else Groups(tuple(names), np.array([int(each) for each in found])[codes])
+    )
 
 
 def audit_of(

@@ -68,7 +68,7 @@ def audit_table(
     dict
         The summary of `properly.audit.summary_of`, and the path of the report.
     """
-    from properly.audit.auditing import Groups, audit_of
+    from properly.audit.auditing import audit_of
     from properly.metrics.decisions import binary_costs
 
     columns = [probability] if isinstance(probability, str) else list(probability)
@@ -80,11 +80,7 @@ def audit_table(
             table, target, columns, positive=positive, group=group, weight=weight
         )
         tell(1, "judging")
-        result = audit_of(
-            forecast,
-            groups=None if groups is None else Groups(*groups),
-            costs=None if costs is None else binary_costs(costs),
-        )
+        result = audit_of(forecast, groups=groups, costs=None if costs is None else binary_costs(costs))
         tell(2, "writing")
         asked = {
             "target": target,
@@ -95,11 +91,7 @@ def audit_table(
             "costs": "{:g}:{:g}".format(*costs) if isinstance(costs, tuple) else costs,
         }
         pages = properly.report.pages
-        facts = (
-            pages.file_facts(table)
-            | {name: text for name, text in asked.items() if text is not None}
-            | pages.version_facts()
-        )
+        facts = pages.file_facts(table) | {name: text for name, text in asked.items() if text} | pages.version_facts()
         title = f"Audit of {', '.join(columns)} in {Path(table).name}"
         page = properly.report.audit_page(result, facts=facts, title=title)
         with atomic_path(report) as temporary:

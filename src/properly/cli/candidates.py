@@ -26,6 +26,7 @@ class Candidate(NamedTuple):
 
     about: str
     build: Callable[[Setting], Any]
+    linear: bool = True  # whether it needs the features of linear models
     two_classes: bool = False
     class_rows: int = 0  # that every class must have, because there is a cross-validation inside
     number: str = ""  # what the number after the colon is, if there must be one
@@ -33,16 +34,6 @@ class Candidate(NamedTuple):
 
     def usage(self, name: str) -> str:
         return f"{name}:P" if self.number else name
-
-
-def _linear(classifier: Callable[[Setting], Any]) -> Callable[[Setting], Any]:
-    """Builds a linear model with features to match."""
-
-    def build(setting: Setting) -> Any:
-        features = properly.tables.LinearFeatures(setting.categorical)
-        return properly.tables.WithFeatures(features, classifier(setting))
-
-    return build
 
 
 def _boosting(setting: Setting) -> Any:
@@ -59,31 +50,31 @@ def _tree(setting: Setting) -> Any:
 
 
 CANDIDATES: dict[str, Candidate] = {
-    "logistic": Candidate("logistic regression", _linear(lambda _: properly.linear.ProperLinearClassifier())),
+    "logistic": Candidate("logistic regression", lambda _: properly.linear.ProperLinearClassifier()),
     "gev": Candidate(
         "GEV-canonical regression, averaged over its shapes",
-        _linear(lambda _: properly.linear.GEVCanonicalRegressionCV()),
+        lambda _: properly.linear.GEVCanonicalRegressionCV(),
         two_classes=True,
         class_rows=10,
     ),
     "firth": Candidate(
         "logistic regression without first-order bias",
-        _linear(lambda _: properly.linear.RareEventLogisticRegression("firth")),
+        lambda _: properly.linear.RareEventLogisticRegression("firth"),
         two_classes=True,
     ),
-    "probit": Candidate("probit regression", _linear(lambda _: properly.linear.ProperLinearClassifier(link="probit"))),
+    "probit": Candidate("probit regression", lambda _: properly.linear.ProperLinearClassifier(link="probit")),
     "cloglog": Candidate(
-        "complementary log-log regression", _linear(lambda _: properly.linear.ProperLinearClassifier(link="cloglog"))
+        "complementary log-log regression", lambda _: properly.linear.ProperLinearClassifier(link="cloglog")
     ),
     "tailored": Candidate(
         "a linear model for decisions at the threshold P",
-        _linear(lambda setting: properly.linear.TailoredLinearClassifierCV(setting.number)),
+        lambda setting: properly.linear.TailoredLinearClassifierCV(setting.number),
         two_classes=True,
         class_rows=10,
         number="the threshold",
     ),
-    "boosting": Candidate("gradient-boosted trees", _boosting, package="lightgbm"),
-    "tree": Candidate("one decision tree, pruned", _tree),
+    "boosting": Candidate("gradient-boosted trees", _boosting, linear=False, package="lightgbm"),
+    "tree": Candidate("one decision tree, pruned", _tree, linear=False),
 }
 AUTO = ("logistic", "gev", "boosting", "tree")
 
@@ -127,7 +118,9 @@ def build_candidates(methods: Sequence[str], setting: Setting) -> tuple[dict[str
         elif candidate.package and find_spec(candidate.package) is None:
             reason = f'{name} needs {candidate.package}, which is not installed: pip install "properly[cli]"'
         else:
-            found[each] = candidate.build(setting._replace(number=float(number or 0.0)))
+            model = candidate.build(setting._replace(number=float(number or 0.0)))
+            features = properly.tables.LinearFeatures(setting.categorical)
+            found[each] = properly.tables.WithFeatures(features, model) if candidate.linear else model
             continue
         if each in methods:
             raise ValueError(f"{reason}.")

@@ -9,13 +9,12 @@ example: properly demo --output demo
 from __future__ import annotations
 
 import shlex
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import properly
 from properly.cli.arguments import Arguments
-from properly.cli.main import parse, table_of
+from properly.cli.main import module_of, parse, table_of
 from properly.files import FilePath
 
 if TYPE_CHECKING:
@@ -56,6 +55,8 @@ def run_demo(output: FilePath = "demo") -> dict[str, Any]:
         _step("predict", folder / "model.skops", folder / "test.parquet", "-o", folder / "scored.parquet"),
     ]  # fmt: skip
     fitted = properly.tables.read_table(folder / "scored.parquet", ["probability_yes"]).column(0).to_numpy()
+    best = steps[1]["summary"]["best"]
+    forecasts = {"the truth": truth, "balanced class weights": balanced, f"properly fit ({best})": fitted}
     comparison = [
         {
             "model": model,
@@ -63,11 +64,7 @@ def run_demo(output: FilePath = "demo") -> dict[str, Any]:
             "rmse": properly.metrics.probability_rmse(truth, p),
             "log_loss": properly.metrics.log_loss(y, p),
         }
-        for model, p in (
-            ("the truth", truth),
-            ("balanced class weights", balanced),
-            (f"properly fit ({steps[1]['summary']['best']})", fitted),
-        )
+        for model, p in forecasts.items()
     ]
     return {
         "setting": (
@@ -97,7 +94,7 @@ def _write_tables(folder: Path) -> tuple[Array, Array, Any]:
     balanced = model.predict_proba(X[test])[:, 1]
     added: dict[str, Any] = {"balanced": balanced}
     for name, rows, more in (("train.csv", train, {}), ("test.parquet", test, added)):
-        table = properly.tables.arrow.arrow.table({column: values[rows] for column, values in columns.items()} | more)
+        table = properly.tables.base.arrow.table({column: values[rows] for column, values in columns.items()} | more)
         properly.tables.write_batches(folder / name, table.schema, table.to_batches())
     return truth[test], balanced, y[test]
 
@@ -125,7 +122,7 @@ def show(summary: dict[str, Any], console: Any) -> None:
     console.print(summary["setting"])
     for step in summary["steps"]:
         console.print(f"\n$ properly {step['command']}", style="bold")
-        import_module(f"properly.cli.{step['command'].split()[0]}").show(step["summary"], console)
+        module_of(step["command"].split()[0]).show(step["summary"], console)
     console.print("\nHow far from the true probabilities?", style="bold")
     rows = [
         [each["model"], f"{each['mean']:.4f}", f"{each['rmse']:.4f}", f"{each['log_loss']:.4f}", ""]

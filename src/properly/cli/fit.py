@@ -186,15 +186,15 @@ def _read_rows(
     weight: str | None,
 ) -> _Rows:
     """The rows as numbers, with everything checked."""
-    file, errors = properly.tables.TableFile(table), properly.tables.errors
+    file, base = properly.tables.TableFile(table), properly.tables.base
     require_distinct(target=target, weight=weight, features=features)
     special = [target] + ([weight] if weight else [])
     file.require([*special, *ignore, *(features or [])])
     columns = list(features or [name for name in file.names if name not in (*special, *ignore)])
-    errors.require_named(columns, file.path)
-    errors.require_columns(categories, columns, f"the list of features of {file.path}")
+    base.require_named(columns, file.path)
+    base.require_columns(categories, columns, f"the list of features of {file.path}")
     if not columns:
-        raise errors.TableError(f"{file.path} has no column left to learn from.")
+        raise base.TableError(f"{file.path} has no column left to learn from.")
     data = file.read([*columns, *special], texts=categories)
     labels, row_weights = properly.tables.targets.read_target(data, file.path, target, positive=positive, weight=weight)
     encoder = properly.tables.TableEncoder(categories).fit(data.select(columns), source=file.path)
@@ -245,7 +245,7 @@ def _listed(names: list[str]) -> str:
 
 def _page(comparison: Comparison, rows: _Rows, summary: dict[str, Any], asked: dict[str, Any]) -> str:
     """The report: the comparison, and an audit of the best model's probabilities for held-out rows."""
-    classes = [str(label) for label in summary["classes"]]
+    classes, rate = [str(label) for label in summary["classes"]], summary["population_rate"]
     judged = properly.audit.audit(
         rows.labels.codes,
         comparison.probabilities[comparison.best],
@@ -264,15 +264,13 @@ def _page(comparison: Comparison, rows: _Rows, summary: dict[str, Any], asked: d
         "folds": f"{summary['folds']}, with seed {summary['seed']}",
         "positive class": classes[1] if len(classes) == 2 else "",
         "categories": ", ".join(asked["categories"]),
-        "weight": asked["weight"] or "",
+        "weight": asked["weight"],
+        "population rate": rate
+        and f"the saved model is for a share of {rate:g} of {classes[1]}; this page judges the probabilities before "
+        "that correction, in the proportions of the table",
+        "notes": "; ".join(summary["notes"]),
     }
-    if summary["population_rate"] is not None:
-        facts["population rate"] = (
-            f"the saved model is for a share of {summary['population_rate']:g} of {classes[1]}; this page judges the "
-            "probabilities before that correction, in the proportions of the table"
-        )
-    facts = {name: text for name, text in (facts | {"notes": "; ".join(summary["notes"])}).items() if text}
-    facts |= properly.report.pages.version_facts()
+    facts = {name: text for name, text in facts.items() if text} | properly.report.pages.version_facts()
     return properly.report.fit_page(comparison, judged, facts, f"Models for {summary['target']}")
 
 

@@ -53,7 +53,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"properly {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, about in COMMANDS.items():
-        command = _module(name)
+        command = module_of(name)
         description, _, example = (command.__doc__ or "").strip().rpartition("\n\n")
         layout = argparse.RawDescriptionHelpFormatter
         added = subparsers.add_parser(name, help=about, description=description, epilog=example, formatter_class=layout)
@@ -65,7 +65,7 @@ def make_parser() -> argparse.ArgumentParser:
 def parse(words: Sequence[str] | None) -> tuple[Any, dict[str, Any], bool]:
     """The module of a command, the keywords of its function, and whether the summary is wanted as JSON."""
     options = vars(make_parser().parse_args(words))
-    return _module(options.pop("command")), options, options.pop("json")
+    return module_of(options.pop("command")), options, options.pop("json")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -128,7 +128,8 @@ def table_of(headings: list[str], rows: list[list[str]]) -> Any:
     return table
 
 
-def _module(name: str) -> Any:
+def module_of(name: str) -> Any:
+    """The module of a command."""
     return import_module(f"properly.cli.{name}")
 
 

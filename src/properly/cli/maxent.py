@@ -98,7 +98,7 @@ def maxent_table(
     used = _columns(seen_file, region_file, columns, ignore, categories)
     if predict:
         scored = str(scored or scored_path(predict))
-        properly.tables.errors.format_of(scored)
+        properly.tables.base.format_of(scored)
         check_output(scored, inputs=inputs, outputs=[model])
         properly.tables.TableFile(predict).require(used)
     seen, region = (file.read(used, texts=categories) for file in (seen_file, region_file))
@@ -144,33 +144,32 @@ def _columns(
     categories: Sequence[str],
 ) -> list[str]:
     """Those named, or those that both tables have."""
-    errors = properly.tables.errors
+    base = properly.tables.base
     for file in (presence, background):
         file.require([*(columns or []), *categories])
     for name in ignore:
         if name not in (*presence.names, *background.names):
-            raise errors.TableError(f"neither {presence.path} nor {background.path} has the column {name!r} to ignore.")
+            raise base.TableError(f"neither {presence.path} nor {background.path} has the column {name!r} to ignore.")
     shared = [name for name in presence.names if name in background.names]
     used = [name for name in columns or shared if name not in ignore]
     if not used:
-        raise errors.TableError(f"{presence.path} and {background.path} have no column in common that could be used.")
-    errors.require_named(used, presence.path)
+        raise base.TableError(f"{presence.path} and {background.path} have no column in common that could be used.")
+    base.require_named(used, presence.path)
     return used
 
 
 def _fitted_encoder(categories: Sequence[str], tables: dict[str, Any]) -> properly.tables.TableEncoder:
     """One encoder for both tables; errors name the table in which they are."""
-    arrow, plain, kind_of = properly.tables.arrow.arrow, properly.tables.arrow.plain, properly.tables.columns.kind_of
+    base, kind_of = properly.tables.base, properly.tables.columns.kind_of
+    arrow, plain = base.arrow, base.plain
     for source, table in tables.items():
         properly.tables.TableEncoder(categories, missing="refuse").fit(table, source=source)
     (first, background), (second, seen) = tables.items()
     for name in background.column_names:
         kinds = [kind_of(table.column(name).type) for table in (background, seen)]
         if name not in categories and kinds[0] != kinds[1]:
-            place = properly.tables.errors.Place(second, name)
-            raise properly.tables.TableError(
-                f"{place} holds values of the kind {kinds[1]}, but {first} of the kind {kinds[0]}."
-            )
+            place = base.Place(second, name)
+            raise base.TableError(f"{place} holds values of the kind {kinds[1]}, but {first} of the kind {kinds[0]}.")
     whole = [arrow.table({name: plain(table.column(name)) for name in table.column_names}) for table in tables.values()]
     joined = arrow.concat_tables(whole, promote_options="permissive")
     return properly.tables.TableEncoder(categories, missing="refuse").fit(joined, source=f"{first} and {second}")

@@ -70,7 +70,7 @@ def scored_path(table: FilePath) -> str:
     >>> scored_path("data/new.csv.gz")
     'new-scored.csv.gz'
     """
-    name, ending = Path(table).name, properly.tables.errors.ending_of(str(table))
+    name, ending = Path(table).name, properly.tables.base.ending_of(str(table))
     return f"{name[: -len(ending)]}-scored{ending}"
 
 
@@ -82,9 +82,9 @@ def score_table(
     unseen: str = "refuse",
 ) -> dict[str, Any]:
     """Write a table with the output of a model for its rows, batch by batch; returns the summary."""
-    tables, arrow, file = properly.tables, properly.tables.arrow.arrow, properly.tables.TableFile(table)
+    tables, arrow, file = properly.tables, properly.tables.base.arrow, properly.tables.TableFile(table)
     output = scored_path(table) if output is None else str(output)
-    form = tables.errors.format_of(output)
+    form = tables.base.format_of(output)
     check_output(output, inputs=[table])
     file.require(column.name for column in model.encoder.columns_)
     added = model.output_columns

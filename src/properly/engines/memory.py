@@ -41,9 +41,7 @@ class MemoryEngine(Engine):
         self.X = X.tocsr() if sparse.issparse(X) else X
         self.y, self.weight, self.offset, self.fold = y, weight, offset, fold
         n_rows, n_features = X.shape
-        row_bytes = 8 * max(1, n_features)
-        if sparse.issparse(X):
-            row_bytes = 12 * max(1, X.nnz // max(1, n_rows))
+        row_bytes = 12 * max(1, X.nnz // max(1, n_rows)) if sparse.issparse(X) else 8 * max(1, n_features)
         self.block_rows = int(np.clip(BLOCK_BYTES // row_bytes, 64, 2**16))
 
     @classmethod

@@ -67,8 +67,10 @@ class Stream:
     ) -> None:
         self.feature_names: list[str] | None = None
         self._open: Callable[[], Iterable[Any]]
-        if isinstance(source, str | Path) or _is_list_of_paths(source):
-            files, special = _dataset(source), [name for name in (target, sample_weight, offset) if name is not None]
+        paths = [source] if isinstance(source, str | Path) else source
+        if isinstance(paths, list | tuple) and paths and all(isinstance(path, str | Path) for path in paths):
+            files = _dataset([str(path) for path in paths])
+            special = [name for name in (target, sample_weight, offset) if name is not None]
             names = list(files.schema.names)
             self.feature_names = [name for name in names if name not in special] if features is None else list(features)
             for name in [*special, *self.feature_names]:
@@ -96,10 +98,9 @@ class Stream:
         for index, item in enumerate(self._open()):
             self._check_names(item, index)
             X, y, weight, offset = _checked_block(item, index)
-            if n_features is None:
-                n_features = X.shape[1]
-            if X.shape[1] != n_features:
+            if n_features not in (None, X.shape[1]):
                 raise ValueError(f"block {index} has {X.shape[1]} features, the blocks before it have {n_features}.")
+            n_features = X.shape[1]
             if X.shape[0]:
                 yield X, y, weight, offset
 
@@ -141,13 +142,8 @@ def _checked_block(item: Any, index: int) -> tuple[Any, NDArray[Any] | None, Arr
     return X, labels, checked_weight(weight, X.shape[0], name=f"sample_weight of block {index}"), offset
 
 
-def _is_list_of_paths(source: Any) -> bool:
-    return isinstance(source, list | tuple) and bool(source) and all(isinstance(x, str | Path) for x in source)
-
-
-def _dataset(paths: Any) -> Any:
+def _dataset(paths: list[str]) -> Any:
     """Parquet or Arrow files, or folders of them, as a data set of Arrow."""
-    paths = [str(path) for path in (paths if isinstance(paths, list | tuple) else [paths])]
     missing = [path for path in paths if not Path(path).exists()]
     if missing:
         raise FileNotFoundError(f"no such file: {missing[0]}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -246,11 +246,15 @@ def read_thresholds(thresholds: ArrayLike | None, forecasts: Mapping[str, Foreca
 MISSING = "(missing)"
 
 
-def read_groups(group: ArrayLike, forecast: Forecast) -> tuple[tuple[str, ...], NDArray[np.intp]]:
-    """The names of the groups in sorted order, missing values last, and the position of the group of every row.
+class Groups(NamedTuple):
+    """The names of groups, and the position of the group of every row; a group may have no row."""
 
-    Rows of weight 0 are left out, as they are in the forecast.
-    """
+    names: tuple[str, ...]
+    codes: NDArray[Any]
+
+
+def read_groups(group: ArrayLike, forecast: Forecast) -> Groups:
+    """The groups in sorted order, missing values last; rows of weight 0 are left out, as they are in the forecast."""
     labels = np.asarray(group)
     if labels.dtype.kind in "US" and isinstance(group, list | tuple):
         labels = np.array(group, dtype=object)  # NumPy would make the text "nan" of a missing value among texts
@@ -261,11 +265,11 @@ def read_groups(group: ArrayLike, forecast: Forecast) -> tuple[tuple[str, ...], 
     return _coded(forecast.kept(labels))
 
 
-def _coded(labels: NDArray[Any]) -> tuple[tuple[str, ...], NDArray[np.intp]]:
+def _coded(labels: NDArray[Any]) -> Groups:
     if labels.dtype != object:
         found, codes = np.unique(labels, return_inverse=True)
         gone = missing_in(found)
-        return tuple(MISSING if lost else str(each) for each, lost in zip(found, gone, strict=True)), codes
+        return Groups(tuple(MISSING if lost else str(each) for each, lost in zip(found, gone, strict=True)), codes)
     missing = missing_in(labels)
     values = labels[~missing].tolist()
     known = list(set(values))
@@ -276,4 +280,4 @@ def _coded(labels: NDArray[Any]) -> tuple[tuple[str, ...], NDArray[np.intp]]:
     position = {each: k for k, each in enumerate(known)}
     codes = np.full(len(labels), len(known), dtype=np.intp)
     codes[~missing] = [position[each] for each in values]
-    return numbered([str(each) for each in known] + [MISSING] * bool(missing.any())), codes
+    return Groups(numbered([str(each) for each in known] + [MISSING] * bool(missing.any())), codes)

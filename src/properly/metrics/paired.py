@@ -65,8 +65,7 @@ def sign_test(losses_a: ArrayLike, losses_b: ArrayLike, *, sample_weight: ArrayL
 
 def sign_test_of(a: Array, b: Array, weight: Array | None = None) -> SignTest:
     """`sign_test` of checked losses; no weight is 0."""
-    tally = np.bincount(1 + (a > b).astype(np.int8) - (a < b), weight, 3)
-    wins_a, ties, wins_b = (float(x) for x in tally)
+    wins_a, ties, wins_b = map(float, np.bincount(1 + (a > b).astype(np.int8) - (a < b), weight, 3))
     fewer, more = min(wins_a, wins_b), max(wins_a, wins_b)
     # P(at most `fewer` of all) = I_½(more, fewer + 1)
     tail = float(sc.betainc(more, fewer + 1.0, 0.5)) if more > 0.0 else 1.0

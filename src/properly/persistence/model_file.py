@@ -173,11 +173,12 @@ def _members(archive: bytes) -> dict[str, bytes]:
 
 def _write(path: Path, members: dict[str, bytes], schema: Any, notes: dict[str, Any]) -> None:
     boosted = any(str(node.get("__module__")).startswith(_FOR_BOOSTING) for node in nodes_of(schema))
+    libraries = (*_LIBRARIES, "lightgbm") if boosted else _LIBRARIES
     name_stably(schema)
     members = members | {SCHEMA: json.dumps(schema).encode()}
     header = {
         "format": FORMAT,
-        "versions": _versions(boosted),
+        "versions": {"python": platform.python_version(), **{name: _version(name) for name in libraries}},
         "checksums": _checksums(members),
         "metadata": notes,
     }
@@ -213,11 +214,6 @@ def _checked_members(path: str | os.PathLike[str], archive: bytes, checksums: Ma
 
 def _checksums(members: dict[str, bytes]) -> dict[str, str]:
     return {name: hashlib.sha256(content).hexdigest() for name, content in members.items()}
-
-
-def _versions(boosted: bool) -> dict[str, str]:
-    names = (*_LIBRARIES, "lightgbm") if boosted else _LIBRARIES
-    return {"python": platform.python_version(), **{name: _version(name) for name in names}}
 
 
 def _version(library: str) -> str:

@@ -64,7 +64,10 @@ def is_trusted(name: str) -> bool:
         kinds = (BaseCrossValidator, BaseShuffleSplit)
     else:
         return False
-    found = found_by_name(name)
+    try:  # these modules may be imported without harm
+        found = getattr(import_module(module), attribute, None)
+    except (ModuleNotFoundError, ValueError):
+        return False
     if not (isinstance(found, type) and found.__module__ == module and found.__name__ == attribute):
         return False
     return issubclass(found, kinds) or (parts[0] == "properly" and is_dataclass(found))
@@ -78,15 +81,6 @@ def _scoring_functions() -> frozenset[str]:
     scorers = [*SCORERS.values(), proper_scorer(), *map(get_scorer, get_scorer_names())]
     functions = [scorer._score_func for scorer in scorers]
     return frozenset(f"{function.__module__}.{function.__name__}" for function in functions)
-
-
-def found_by_name(name: str) -> Any:
-    """What a full name stands for, or None; only for modules that may be imported without harm."""
-    module, _, attribute = name.rpartition(".")
-    try:
-        return getattr(import_module(module), attribute, None)
-    except (ModuleNotFoundError, ValueError):
-        return None
 
 
 def check_trees(model: Any) -> None:

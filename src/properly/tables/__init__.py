@@ -1,9 +1,8 @@
 """Tables in files: read and written in batches, and turned into the numbers that models take."""
 
-from properly.tables.arrow import as_table
+from properly.tables.base import TableError, as_table
 from properly.tables.columns import numbers
 from properly.tables.encoder import TableEncoder
-from properly.tables.errors import TableError
 from properly.tables.models import LinearFeatures, TableClassifier, TableMaxent, WithFeatures
 from properly.tables.reading import TableFile, read_batches, read_table
 from properly.tables.writing import write_batches

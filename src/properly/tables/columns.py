@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from properly.numeric.probabilities import Array
-from properly.tables.arrow import arrow, compute, is_numeric, is_text, plain, plain_type, types
-from properly.tables.errors import Place
+from properly.tables.base import Place, arrow, compute, is_numeric, is_text, plain, plain_type, types
 
 # Cells of a text file that mean "missing" if they stand without quotation marks.
 MISSING = ["", "#N/A", "#NA", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"]

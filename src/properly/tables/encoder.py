@@ -14,9 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from properly.inputs.options import choose
 from properly.numeric.probabilities import Array
-from properly.tables.arrow import arrow, as_table, compute, is_text, plain
+from properly.tables.base import Place, TableError, arrow, as_table, compute, is_text, listed, plain, require_columns
 from properly.tables.columns import NUMERIC_KINDS, is_number_text, kind_of, texts
-from properly.tables.errors import Place, TableError, listed, require_columns
 
 _MOSTLY = 0.9  # if more than this share of a text column are numbers, the others are mistakes
 MISSING_RULES = {"allow": True, "refuse": False}
@@ -97,12 +96,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         require_columns(self.categories, table.column_names, source)
         if not table.num_rows:
             raise TableError(f"{source} has no rows.")
-        self.columns_, self.left_out_ = [], {}
-        for name in table.column_names:
-            column = plain(table.column(name))
-            found = self._learned(column, Place(source, name))
-            if found is not None:
-                self.columns_.append(found)
+        self.left_out_ = {}
+        found = [self._learned(plain(table.column(name)), Place(source, name)) for name in table.column_names]
+        self.columns_ = [column for column in found if column is not None]
         if not self.columns_:
             reasons = "; ".join(f"{name!r}: {reason}" for name, reason in self.left_out_.items())
             raise TableError(f"{source} has no column to learn from{f' ({reasons})' if reasons else ''}.")

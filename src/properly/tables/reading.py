@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 
 from properly.files import Format
-from properly.tables.arrow import arrow, csv, ipc, parquet
+from properly.tables.base import TableError, arrow, csv, format_of, ipc, parquet, require_columns
 from properly.tables.columns import MISSING, joined_type, typed_column
-from properly.tables.errors import TableError, format_of, require_columns
 
 BATCH_BYTES = 2**21
 BATCH_ROWS = 2**16

@@ -10,11 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from properly.inputs.forecast import MISSING, Forecast
+from properly.inputs.forecast import MISSING, Forecast, Groups
 from properly.numeric.probabilities import Array
-from properly.tables.arrow import arrow, compute, plain_type, types
+from properly.tables.base import Place, TableError, arrow, compute, listed, plain_type, types
 from properly.tables.columns import kind_of, numbers, texts
-from properly.tables.errors import Place, TableError, listed
 from properly.tables.reading import TableFile
 
 MAX_CLASSES = 100
@@ -60,10 +59,9 @@ def class_labels(column: Any, place: Place, positive: str | None = None) -> Labe
     found = Labels(labels, position.astype(np.intp)[encoded.indices.to_numpy()])
     if positive is None:
         return found
-    against_rest = _against_rest(found, positive, place)
     if len(labels) > 2:
         raise TableError(f"a positive class is one of two, but {place} has {len(labels)} classes.")
-    return against_rest
+    return _against_rest(found, positive, place)
 
 
 def _against_rest(labels: Labels, positive: str, place: Place) -> Labels:
@@ -133,9 +131,6 @@ def read_target(
             "it, or leave the class out."
         )
     return labels, row_weights
-
-
-Groups = tuple[tuple[str, ...], NDArray[Any]]  # their names, and the position of the group of every row
 
 
 def read_predictions(
@@ -230,7 +225,7 @@ def _groups(column: Any, place: Place, forecast: Forecast) -> Groups:
         names.append(MISSING)
     distinct, position = np.unique(np.array(names, dtype=object), return_inverse=True)
     codes = position.astype(np.int32)[encoded.indices.fill_null(len(names) - 1).to_numpy()]
-    return tuple(distinct.tolist()), forecast.kept(codes)
+    return Groups(tuple(distinct.tolist()), forecast.kept(codes))
 
 
 def _encoded(column: Any) -> Any:

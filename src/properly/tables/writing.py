@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from properly.files import Format, atomic_path
-from properly.tables.arrow import arrow, compute, ipc, is_text, parquet, plain_type, types
+from properly.tables.base import TableError, arrow, compute, format_of, ipc, is_text, parquet, plain_type, types
 from properly.tables.columns import MISSING
-from properly.tables.errors import TableError, format_of
 
 Write = Callable[[Any], None]
 
