@@ -69,7 +69,7 @@ def stratified_folds(
 
 
 def cross_fitted(
-    folds: NDArray[Any], fit_predict: Callable[[Mask, Mask], Array], tell: Callable[[float], None] | None = None
+    folds: NDArray[Any], fit_predict: Callable[[Mask, Mask], Array], tell: Callable[[float], None] = lambda share: None
 ) -> Array:
     """Held-out predictions of all rows, from `fit_predict(train, test)`: fit to the one, predict the other.
 
@@ -81,8 +81,7 @@ def cross_fitted(
     """
     result, n_folds = np.empty(0), int(folds.max()) + 1
     for fold in range(n_folds):
-        if tell is not None:
-            tell(fold / n_folds)
+        tell(fold / n_folds)
         test = folds == fold
         held_out = fit_predict(~test, test)
         if not fold:

@@ -219,8 +219,12 @@ class StreamEngine(Engine):
 
     def blocks(self) -> Iterator[Block]:
         for X, y, weight, offset in self.stream.raw_blocks():
-            if self.fitted is not None:
-                self._check_new(X)
+            if self.fitted is not None and X.shape[1] != self.fitted.n_features_in_:
+                raise ValueError(
+                    f"X has {X.shape[1]} features, but the model was fitted with {self.fitted.n_features_in_}."
+                )
+            if self.fitted is not None and self.stream.feature_names is not None:
+                check_names(self.fitted, self.stream.feature_names, reset=False)
             known = self.fitted.classes_ if self.classes is None else self.classes
             offset = checked_offset(offset, X.shape[0], len(known))
             codes = np.zeros(X.shape[0], dtype=np.intp)
@@ -228,14 +232,6 @@ class StreamEngine(Engine):
                 codes = encode(y, self.classes)
             weight = combine_weights(weight, codes, self.class_factor)
             yield from MemoryEngine(X, codes, weight, offset).blocks()
-
-    def _check_new(self, X: Any) -> None:
-        if X.shape[1] != self.fitted.n_features_in_:
-            raise ValueError(
-                f"X has {X.shape[1]} features, but the model was fitted with {self.fitted.n_features_in_}."
-            )
-        if self.stream.feature_names is not None:
-            check_names(self.fitted, self.stream.feature_names, reset=False)
 
     def reweighted(self, class_factor: Array) -> Engine:
         factor = class_factor if self.class_factor is None else self.class_factor * class_factor

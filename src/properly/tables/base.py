@@ -151,7 +151,7 @@ def format_of(path: str) -> Format:
     '\\t'
     >>> format_of("a.xlsx")
     Traceback (most recent call last):
-    properly.tables.errors.TableError: a.xlsx: the ending must be one of .csv, .tsv, .csv.gz, .tsv.gz, .parquet, .pq,
+    properly.tables.base.TableError: a.xlsx: the ending must be one of .csv, .tsv, .csv.gz, .tsv.gz, .parquet, .pq,
     .arrow, .feather, .ipc.
     """
     return FORMATS[ending_of(path).lower()]

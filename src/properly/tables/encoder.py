@@ -77,7 +77,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     [[30.0, 1.0], [nan, 0.0], [50.0, 1.0]]
     >>> encoder.transform({"town": ["Paris"], "age": [1]})
     Traceback (most recent call last):
-    properly.tables.errors.TableError: table, column 'town', row 1: the category 'Paris' did not occur in training, only
+    properly.tables.base.TableError: table, column 'town', row 1: the category 'Paris' did not occur in training, only
     'Bath', 'Rome'.
     """
 
