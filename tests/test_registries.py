@@ -164,11 +164,22 @@ def test_a_metric(monkeypatch):
     assert scorer(fitted, X, Y) == -largest_error(Y, fitted.predict_proba(X)[:, 1])
 
 
+def greet(name):
+    """Greet somebody.
+
+    Parameters
+    ----------
+    name : str
+        Whom to greet.
+    """
+    return {"greeting": f"Hello, {name}."}
+
+
 def test_a_command(monkeypatch, capsys):
     command = ModuleType("properly.cli.greet")
     command.__doc__ = "Greet somebody.\n\nexample: properly greet Ada"
-    command.add_arguments = lambda parser: parser.add_argument("name", help="whom to greet")
-    command.run = lambda arguments: {"greeting": f"Hello, {arguments.name}."}
+    command.add_arguments = lambda add: add("name")
+    command.run = greet
     command.show = lambda summary, console: console.print(summary["greeting"])
     monkeypatch.setitem(sys.modules, "properly.cli.greet", command)
     monkeypatch.setitem(COMMANDS, "greet", "greet somebody")
