@@ -37,7 +37,10 @@ class LogScoreClassifier(ClassifierMixin, BaseEstimator):
         return probabilities(self._log_scores(X))
 
     def predict_log_proba(self, X: Any) -> Array:
-        """The logarithms of the class probabilities, finite also where a probability is too small for float64."""
+        """The logarithms of the class probabilities, finite also where a probability is too small for float64.
+
+        They are -∞ only where the model gives a class a probability of exactly 0.
+        """
         return log_probabilities(self._log_scores(X))
 
     def decision_function(self, X: Any) -> Array:

@@ -105,3 +105,17 @@ def test_wrong_values_are_refused(scores, tmp_path, command, options, message):
 def test_a_scale_that_is_none(scores):
     with pytest.raises(ValueError, match="output must be one of 'cloglog', 'logistic', 'raw', 'probability'"):
         commands.maxent_table(scores, scores, output="percent")
+
+
+def test_a_text_is_one_column(tmp_path):
+    """Not a sequence of letters."""
+    table = tmp_path / "train.csv"
+    table.write_text("g,p,gp,y\n" + "".join(f"{k},{k % 3},{k % 5},{int(k % 7 < 3)}\n" for k in range(60)))
+    options = {"target": "y", "method": "logistic", "calibration": "none", "folds": 2}
+    outputs = {"output": tmp_path / "model.skops", "report": tmp_path / "fit.html"}
+    commands.fit_table(table, ignore="gp", positive=1, **options, **outputs)
+    assert [column.name for column in load(tmp_path / "model.skops").encoder.columns_] == ["g", "p"]
+    with pytest.raises(ValueError, match="features and ignore exclude each other"):
+        commands.fit_table(table, features="g", ignore="p", **options, **outputs)
+    with pytest.raises(ValueError, match="predict names no table of sites"):
+        commands.maxent_table(table, table, scored=tmp_path / "scored.csv")

@@ -87,7 +87,10 @@ class Calibrator(ClassifierMixin, BaseEstimator):
         return probabilities(self._log_scores(self._read(scores)))
 
     def predict_log_proba(self, scores: ArrayLike) -> Array:
-        """The logarithms of the class probabilities, finite also where a probability is too small for float64."""
+        """The logarithms of the class probabilities, finite also where a probability is too small for float64.
+
+        They are -∞ only where the map gives a class a probability of exactly 0, as those of steps may.
+        """
         return log_probabilities(self._log_scores(self._read(scores)))
 
     def decision_function(self, scores: ArrayLike) -> Array:

@@ -108,6 +108,15 @@ def names(text: str) -> list[str]:
     return found
 
 
+def listed_names(given: str | Sequence[str]) -> list[str]:
+    """Column names that a caller from Python gives: a text is one name, not a sequence of letters.
+
+    >>> listed_names("age"), listed_names(["age", "income"])
+    (['age'], ['age', 'income'])
+    """
+    return [given] if isinstance(given, str) else list(given)
+
+
 def whole(least: int, most: int | None = None) -> Callable[[str], int]:
     """A converter to a whole number within these limits."""
     limits = f"of at least {least}" if most is None else f"from {least} to {most}"

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import properly
-from properly.cli.arguments import Arguments, names, one_of, path, require_distinct, seed, share, whole
+from properly.cli.arguments import Arguments, listed_names, names, one_of, path, require_distinct, seed, share, whole
 from properly.cli.candidates import CANDIDATES, Setting, build_candidates, checked_methods
 from properly.cli.main import table_of
 from properly.files import FilePath, atomic_path, check_output, sha256_of
@@ -53,9 +53,9 @@ def fit_table(
     calibration: str = "auto",
     population_rate: float | None = None,
     positive: str | None = None,
-    features: Sequence[str] | None = None,
-    ignore: Sequence[str] = (),
-    categories: Sequence[str] = (),
+    features: str | Sequence[str] | None = None,
+    ignore: str | Sequence[str] = (),
+    categories: str | Sequence[str] = (),
     weight: str | None = None,
     folds: int = 5,
     seed: int = 0,
@@ -102,11 +102,14 @@ def fit_table(
         Among other things "best", the name of the best model, and "leaderboard", all models with their log loss.
     """
     methods = checked_methods(method)
+    if features is not None and ignore:
+        raise ValueError("features and ignore exclude each other: name the columns to use, or those not to use.")
     check_output(output, inputs=[table])
     check_output(report, inputs=[table], outputs=[output])
     with progress("Fitting", 1.0) as tell:
         tell(0.0, "reading")
-        rows = _read_rows(table, target, positive, features, ignore, categories, weight)
+        used = None if features is None else listed_names(features)
+        rows = _read_rows(table, target, positive, used, listed_names(ignore), listed_names(categories), weight)
         classes, codes = rows.labels
         if population_rate is not None and len(classes) > 2:
             raise ValueError(f"a population rate is for two classes, the target has {len(classes)}.")

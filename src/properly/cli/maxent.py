@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import properly
-from properly.cli.arguments import Arguments, names, path, share
+from properly.cli.arguments import Arguments, listed_names, names, path, share
 from properly.cli.predict import score_table, scored_path
 from properly.files import FilePath, check_output, sha256_of
 from properly.progress import progress
@@ -39,9 +39,9 @@ def maxent_table(
     presence: FilePath,
     background: FilePath,
     *,
-    columns: Sequence[str] | None = None,
-    ignore: Sequence[str] = (),
-    categories: Sequence[str] = (),
+    columns: str | Sequence[str] | None = None,
+    ignore: str | Sequence[str] = (),
+    categories: str | Sequence[str] = (),
     features: str = "auto",
     regularization: float = 1.0,
     default_prevalence: float = 0.5,
@@ -92,6 +92,10 @@ def maxent_table(
     from properly.inputs.options import choose
 
     choose(output, dict.fromkeys(_OUTPUTS), "output")
+    if scored and not predict:
+        raise ValueError(f"scored, {str(scored)!r}, is the file for predictions, but predict names no table of sites.")
+    columns = None if columns is None else listed_names(columns)
+    ignore, categories = listed_names(ignore), listed_names(categories)
     inputs = [presence, background] + ([predict] if predict else [])
     check_output(model, inputs=inputs)
     seen_file, region_file = properly.tables.TableFile(presence), properly.tables.TableFile(background)

@@ -77,6 +77,7 @@ def class_named(text: str, names: list[str], place: Place) -> int:
     >>> class_named("true", ["False", "True"], Place("table", "y")), class_named("1.0", ["0", "1"], Place("table", "y"))
     (1, 1)
     """
+    text = str(text)  # a caller from Python may give the number 1
     if text in names:
         return names.index(text)
     meaning = _meaning(text)
