@@ -266,7 +266,7 @@ def test_categories_in_a_data_frame():
         (Maxent(features="lq"), None, r"features must be a transformer such as MaxentFeatures\(\) or None, got 'lq'"),
         (Maxent(features=MaxentFeatures), None, "features must be a transformer"),
         (Maxent(-1.0), None, "regularization must be at least 0 and finite, got -1.0"),
-        (Maxent(np.nan), None, "regularization must be finite"),
+        (Maxent(np.nan), None, "regularization must be at least 0 and finite, got nan"),
         (Maxent(duplicates="drop"), None, "duplicates must be one of 'keep', 'once', got 'drop'"),
     ],
 )
