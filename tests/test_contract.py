@@ -10,8 +10,12 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
 import properly
-from properly.calibration import Calibrator, GroupwiseCalibration
+from properly.boosting.stagewise import AdaBoost
+from properly.calibration import BinaryCalibrator, Calibrator, GroupwiseCalibration
+from properly.classifier import LogScoreClassifier
 from properly.datasets import make_rare_events
+from properly.linear.estimator import LinearEstimator
+from properly.maxent.semi_supervised import SemiSupervisedClassifier
 
 X, Y, _ = make_rare_events(240, 3, rate=0.4, signal=2.0, random_state=0)
 SCORES = X @ [1.5, -1.0, 0.5]
@@ -24,7 +28,6 @@ ARGUMENTS = {
     "ProperBoostingClassifier": {"n_jobs": 1},
     "TailoredLinearClassifierCV": {"at": 0.3, "concentrations": (3.0,), "cv": 3},
 }
-ABSTRACT = {"BinaryCalibrator", "Calibrator"}
 OF_TWO_CLASSES = {
     "DiscreteAdaBoost",
     "GEVCanonicalRegressionCV",
@@ -40,8 +43,8 @@ def public_classifiers():
         module = importlib.import_module(f"properly.{name}") if inspect.ismodule(getattr(properly, name)) else None
         for public in getattr(module, "__all__", ()):
             found = getattr(module, public)
-            estimator = isinstance(found, type) and issubclass(found, BaseEstimator) and public not in ABSTRACT
-            if estimator and name != "tables" and hasattr(found, "predict_proba"):
+            estimator = isinstance(found, type) and issubclass(found, BaseEstimator)
+            if estimator and not inspect.isabstract(found) and name != "tables" and hasattr(found, "predict_proba"):
                 yield pytest.param(found, id=public)
 
 
@@ -71,6 +74,14 @@ def fitted(kind, y=Y):
 
 def test_there_are_classifiers():
     assert len(CLASSIFIERS) > 30
+
+
+@pytest.mark.parametrize(
+    "base", [Calibrator, BinaryCalibrator, LinearEstimator, AdaBoost, SemiSupervisedClassifier, LogScoreClassifier]
+)
+def test_a_base_class_is_abstract(base):
+    with pytest.raises(TypeError, match="abstract"):
+        base()
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

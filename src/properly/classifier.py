@@ -6,24 +6,30 @@ every class up to a constant in each row, of shape (n, K). Infinite ones are all
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special as sc
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
 
-from properly.links import Logit
+from properly.links import Link, Logit
 from properly.numeric.limits import FARTHEST
 from properly.numeric.probabilities import Array
 
 
-class LogScoreClassifier(ClassifierMixin, BaseEstimator):
+class LogScoreClassifier(ABC, ClassifierMixin, BaseEstimator):
     """A classifier of log-odds or log-probabilities; a subclass gives `_log_scores` and sets ``classes_``."""
 
     classes_: NDArray[Any]
     _decisions_from_probabilities: ClassVar[bool] = True  # a calibrator reads these instead: they may be 0 or 1
+
+    def _read(self, X: Any) -> Any:
+        """What users hand in, as `_log_scores` takes it."""
+        check_is_fitted(self)
+        return X
 
     @abstractmethod
     def _log_scores(self, X: Any) -> Array:
@@ -34,25 +40,58 @@ class LogScoreClassifier(ClassifierMixin, BaseEstimator):
 
         Both columns of two classes are accurate to their own last digits.
         """
-        return probabilities(self._log_scores(X))
+        return probabilities(self._log_scores(self._read(X)))
 
     def predict_log_proba(self, X: Any) -> Array:
         """The logarithms of the class probabilities, finite also where a probability is too small for float64.
 
         They are -∞ only where the model gives a class a probability of exactly 0.
         """
-        return log_probabilities(self._log_scores(X))
+        return log_probabilities(self._log_scores(self._read(X)))
 
     def decision_function(self, X: Any) -> Array:
         """The log-odds of the second of two classes, of shape (n,); log-probabilities of shape (n, K) for more.
 
         Where a probability is exactly 0 or 1 they are ±1e100, not infinite.
         """
-        return decisions(self._log_scores(X))
+        return decisions(self._log_scores(self._read(X)))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class."""
-        return chosen(self._log_scores(X), self.classes_)
+        return chosen(self._log_scores(self._read(X)), self.classes_)
+
+
+class LinkScoreClassifier(ABC, ClassifierMixin, BaseEstimator):
+    """A classifier with scores on the scale of a link, of shape (n, 1) for two classes and (n, K) for more.
+
+    Of more than two classes each has a score against the rest, and their probabilities are divided by their sum. Where
+    the link is None the scores are those of a softmax.
+    """
+
+    classes_: NDArray[Any]
+    link_: Link | None
+
+    def _decisions(self, v: Array) -> Array:
+        """The scores minus that of p = 1/2."""
+        if self.link_ is None:
+            return v
+        v = v - self.link_.link(0.5)
+        return v[:, 0] if len(self.classes_) == 2 else v
+
+    def _probabilities(self, v: Array) -> Array:
+        if self.link_ is None:
+            return probabilities(v)
+        if len(self.classes_) > 2:
+            return np.exp(self._log_probabilities(v))
+        p, q = self.link_.inverse_pair(v)
+        return np.hstack([q, p])
+
+    def _log_probabilities(self, v: Array) -> Array:
+        if self.link_ is None:
+            return log_probabilities(v)
+        with np.errstate(all="ignore"):
+            log_p, log_q = self.link_._logs(v)
+        return np.hstack([log_q, log_p]) if len(self.classes_) == 2 else log_probabilities(log_p)
 
 
 def probabilities(log_scores: Array) -> Array:

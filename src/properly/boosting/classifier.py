@@ -9,13 +9,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from properly.boosting.rows import Rows, check_rounds
 from properly.boosting.training import Trainer
-from properly.classifier import chosen, log_probabilities
+from properly.classifier import LinkScoreClassifier, chosen
 from properly.inputs.features import known_table, seen_categories, training_table
 from properly.inputs.optional import require
 from properly.inputs.options import check_interval, checked_count, choose
@@ -29,7 +28,7 @@ _STARTS = {"log loss": True, "base rate": False}
 
 
 @dataclass(eq=False, repr=False)
-class ProperBoostingClassifier(ClassifierMixin, BaseEstimator):
+class ProperBoostingClassifier(LinkScoreClassifier):
     """Class probabilities from boosted trees, for any proper loss and link; needs the extra ``boosting``.
 
     Minimises the mean of loss(y, v(x)) (the smaller the better) over scores v = ψ(ȳ) + Σ trees, with ψ the link and ȳ
@@ -258,21 +257,6 @@ class ProperBoostingClassifier(ClassifierMixin, BaseEstimator):
                     X, raw_score=True, start_iteration=tree, num_iteration=1, num_threads=self._threads()
                 )
             yield v.copy()
-
-    def _decisions(self, v: Array) -> Array:
-        v = v - self.link_.link(0.5)
-        return v[:, 0] if len(self.classes_) == 2 else v
-
-    def _log_probabilities(self, v: Array) -> Array:
-        with np.errstate(all="ignore"):
-            log_p, log_q = self.link_._logs(v)
-        return np.hstack((log_q, log_p)) if len(self.classes_) == 2 else log_probabilities(log_p)
-
-    def _probabilities(self, v: Array) -> Array:
-        if len(self.classes_) > 2:
-            return np.exp(self._log_probabilities(v))
-        p, q = self.link_.inverse_pair(v)
-        return np.hstack((q, p))
 
     def decision_function(self, X: Any) -> Array:
         """The score, measured from the score of p = 1/2, so that positive means the second class.

@@ -157,11 +157,10 @@ class AdaBoost(LogScoreClassifier):
 
     def decision_function(self, X: Any) -> Array:
         """F, half the log-odds of the second class."""
-        X = self._read(X)
-        return np.asarray(sum(self._additions(X), np.zeros(X.shape[0])))
+        return 0.5 * self._log_scores(self._read(X))
 
     def _log_scores(self, X: Any) -> Array:
-        return 2.0 * self.decision_function(X)
+        return 2.0 * np.asarray(sum(self._additions(X), np.zeros(X.shape[0])))
 
     def staged_decision_function(self, X: Any) -> Iterator[Array]:
         """`decision_function` after 1, 2, ... rounds."""

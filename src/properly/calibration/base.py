@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special as sc
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from properly.classifier import chosen, decisions, log_probabilities, probabilities
+from properly.classifier import LogScoreClassifier
 from properly.inputs.labels import checked_labels
 from properly.inputs.options import choose
 from properly.inputs.scores import (
@@ -30,7 +29,7 @@ from properly.numeric.probabilities import Array
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class Calibrator(ClassifierMixin, BaseEstimator):
+class Calibrator(LogScoreClassifier):
     """Turns scores into class probabilities, learned from scores of rows whose class is known.
 
     Use held-out rows, not those that the scoring model was trained on: there its scores are overconfident.
@@ -43,8 +42,6 @@ class Calibrator(ClassifierMixin, BaseEstimator):
     A new method is a subclass with `_fit` and `_log_scores`, or a `BinaryCalibrator` with `_fit_map`, and a line in
     `properly.calibration.methods.METHODS`.
     """
-
-    _decisions_from_probabilities: ClassVar[bool] = True
 
     input: str = "score"
 
@@ -79,31 +76,6 @@ class Calibrator(ClassifierMixin, BaseEstimator):
         codes = sample.positive.view(np.int8)
         return self._fit_checked(np.array([False, True]), ScoreReader(), Sample(sample.score, codes, sample.weight))
 
-    def predict_proba(self, scores: ArrayLike) -> Array:
-        """Class probabilities of shape (n, K), one column per entry of ``classes_``.
-
-        Both columns of a binary calibrator are accurate to their own last digits.
-        """
-        return probabilities(self._log_scores(self._read(scores)))
-
-    def predict_log_proba(self, scores: ArrayLike) -> Array:
-        """The logarithms of the class probabilities, finite also where a probability is too small for float64.
-
-        They are -∞ only where the map gives a class a probability of exactly 0, as those of steps may.
-        """
-        return log_probabilities(self._log_scores(self._read(scores)))
-
-    def decision_function(self, scores: ArrayLike) -> Array:
-        """The calibrated log-odds of the second of two classes, of shape (n,); log-probabilities (n, K) for more.
-
-        Where a probability is exactly 0 or 1 they are ±1e100, not infinite.
-        """
-        return decisions(self._log_scores(self._read(scores)))
-
-    def predict(self, scores: ArrayLike) -> NDArray[Any]:
-        """The most probable class."""
-        return chosen(self._log_scores(self._read(scores)), self.classes_)
-
     def _read(self, scores: ArrayLike) -> Array:
         check_is_fitted(self, "classes_")
         return self.reader_(checked_values(scores, len(self.classes_)))
@@ -115,10 +87,6 @@ class Calibrator(ClassifierMixin, BaseEstimator):
     @abstractmethod
     def _fit(self, sample: Sample) -> None:
         """Learn from checked data."""
-
-    @abstractmethod
-    def _log_scores(self, scores: Array) -> Array:
-        """Calibrated log-odds (n,) for two classes, logarithms of the probabilities up to a constant a row for more."""
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -9,13 +9,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special as sc
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from properly.classifier import chosen, log_probabilities
+from properly.classifier import LinkScoreClassifier, chosen
 from properly.engines import Engine, prediction_engine, training_engine
 from properly.inputs.labels import require_two_classes
 from properly.kernels import Block
@@ -26,7 +24,7 @@ from properly.numeric.probabilities import Array
 from properly.solvers import Solution
 
 
-class LinearPredictor(ClassifierMixin, BaseEstimator):
+class LinearPredictor(LinkScoreClassifier):
     """A classifier with linear scores; `fit` sets these attributes.
 
     Attributes
@@ -39,10 +37,8 @@ class LinearPredictor(ClassifierMixin, BaseEstimator):
 
     only_two_classes: ClassVar[bool] = False
 
-    classes_: NDArray[Any]
     coef_: Array
     intercept_: Array
-    link_: Link | None
 
     def _scores(self, X: Any, offset: ArrayLike | None) -> Array:
         """x·w + b + offset, of shape (n_samples, scores)."""
@@ -62,11 +58,7 @@ class LinearPredictor(ClassifierMixin, BaseEstimator):
         For the logit and every other symmetric link that is x·w + b itself. Of shape (n_samples,) for two classes,
         (n_samples, n_classes) otherwise.
         """
-        scores = self._scores(X, offset)
-        if self.link_ is None:
-            return scores
-        scores -= self.link_.link(0.5)
-        return scores[:, 0] if len(self.classes_) == 2 else scores
+        return self._decisions(self._scores(X, offset))
 
     def predict_proba(self, X: Any, offset: ArrayLike | None = None) -> Array:
         """Class probabilities, one column per entry of ``classes_``.
@@ -74,29 +66,14 @@ class LinearPredictor(ClassifierMixin, BaseEstimator):
         Both columns of a binary model are accurate to their own last digits. A link with bounded support (GEV)
         gives exactly 0 or 1 outside it.
         """
-        scores = self._scores(X, offset)
-        if self.link_ is None:
-            return np.asarray(sc.softmax(scores, axis=1))
-        p, q = self.link_.inverse_pair(scores)
-        if len(self.classes_) == 2:
-            return np.hstack([q, p])
-        total = p.sum(axis=1, keepdims=True)
-        return np.where(total > 0.0, p / np.where(total > 0.0, total, 1.0), 1.0 / len(self.classes_))
+        return self._probabilities(self._scores(X, offset))
 
     def predict_log_proba(self, X: Any, offset: ArrayLike | None = None) -> Array:
         """The logarithms of the class probabilities, finite also where a probability is too small for float64.
 
         They are -∞ only where the model gives a class a probability of exactly 0 (a GEV link outside its support).
         """
-        scores = self._scores(X, offset)
-        if self.link_ is None:
-            return log_probabilities(scores)
-        with np.errstate(all="ignore"):
-            log_p, log_q = self.link_._logs(scores)
-            if len(self.classes_) == 2:
-                return np.hstack([log_q, log_p])
-            ruled_out = (self.link_._pair(scores)[0] == 0.0).all(axis=1, keepdims=True)  # no class is preferred then
-            return log_probabilities(np.where(ruled_out, 0.0, log_p))
+        return self._log_probabilities(self._scores(X, offset))
 
     def predict(self, X: Any, offset: ArrayLike | None = None) -> NDArray[Any]:
         """The most probable class."""
