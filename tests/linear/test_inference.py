@@ -104,7 +104,7 @@ def test_gev_has_standard_errors():
 def test_errors(model, arguments, message):
     with pytest.raises(ValueError, match=message):
         inference(model, X, Y, **arguments)
-    with pytest.raises(ValueError, match="level must lie strictly between"):
+    with pytest.raises(ValueError, match="level must be above 0 and below 1"):
         inference(ProperLinearClassifier().fit(X, Y), X, Y).confidence_intervals(95)
 
 

@@ -137,8 +137,8 @@ def test_other_containers(correction):
     ("options", "message"),
     [
         ({"correction": "smote"}, "correction must be one of 'undersampling', 'weighting', 'firth'"),
-        ({"population_rate": 1.0}, "population_rate must lie strictly between 0 and 1, got 1.0"),
-        ({"population_rate": np.nan}, "population_rate must be finite"),
+        ({"population_rate": 1.0}, "population_rate, .* must be above 0 and below 1, got 1.0"),
+        ({"population_rate": np.nan}, "must be above 0 and below 1, got nan"),
         ({"correction": "weighting", "fit_intercept": False}, "no intercept to shift"),
         ({"C": -1.0}, "C must be a positive number"),
     ],

@@ -407,8 +407,8 @@ def test_frame():
         ({"n_bootstrap": 1}, "n_bootstrap, if not 0, must be a whole number of at least 2, got 1"),
         ({"n_bootstrap": True}, "n_bootstrap, if not 0, must be a whole number of at least 2, got True"),
         ({"n_bootstrap": 10.0}, "n_bootstrap, if not 0, must be a whole number"),
-        ({"level": 1.0}, r"level must lie strictly between 0 and 1, got 1\.0"),
-        ({"level": np.nan}, "level must be finite, got nan"),
+        ({"level": 1.0}, r"level must be above 0 and below 1, got 1\.0"),
+        ({"level": np.nan}, "level must be above 0 and below 1, got nan"),
     ],
 )
 def test_errors(options, message):

@@ -19,7 +19,7 @@ from sklearn.utils import Tags, _safe_indexing, get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import _check_method_params, check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import _check_method_params, has_fit_parameter
 
 from properly.calibration.base import Calibrator
 from properly.calibration.methods import calibrator_of
@@ -142,13 +142,11 @@ class CalibratedClassifier(MetaEstimatorMixin, LogScoreClassifier):
         """
         X, y = indexable(X, y)
         n_rows = len(_one_label_a_row(y))
-        weight = checked_weight(sample_weight, n_rows)
+        weight = checked_weight(sample_weight, n_rows, positive_sum=True)
         calibrator_of(self.method)  # a wrong name is reported before the long work
         for_fit, for_split = self._routed(sample_weight, groups, fit_params)
         counted = np.full(n_rows, True) if weight is None else weight > 0.0
         rows = np.flatnonzero(counted)
-        if weight is not None and not len(rows):
-            raise ValueError("sample_weight is zero for every row; at least one must be positive.")
         codes = np.full(n_rows, -1)
         self.classes_, codes[rows] = checked_labels(_safe_indexing(y, rows))
         require_class_scores(self.estimator, len(self.classes_))
@@ -175,7 +173,6 @@ class CalibratedClassifier(MetaEstimatorMixin, LogScoreClassifier):
         return self
 
     def _log_scores(self, X: Any) -> Array:
-        check_is_fitted(self, "pairs_")
         parts = [pair.log_scores(X) for pair in self.pairs_]
         if len(parts) == 1:
             return parts[0]
@@ -184,7 +181,7 @@ class CalibratedClassifier(MetaEstimatorMixin, LogScoreClassifier):
 
     def predict_proba(self, X: Any) -> Array:
         """Class probabilities of shape (n, K), one column per entry of ``classes_``: the mean over the pairs."""
-        check_is_fitted(self, "pairs_")
+        X = self._read(X)
         return np.asarray(sum(probabilities(pair.log_scores(X)) for pair in self.pairs_) / len(self.pairs_))
 
     @property

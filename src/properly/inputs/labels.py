@@ -19,8 +19,7 @@ def checked_labels(y: ArrayLike | None, n_rows: int | None = None) -> tuple[NDAr
     check_classification_targets(classes if len(classes) == 2 else labels)  # the latter takes long
     if n_rows is not None and len(labels) != n_rows:
         raise ValueError(f"y has {len(labels)} rows, X has {n_rows}: inconsistent numbers of samples.")
-    if len(classes) < 2:
-        raise ValueError(f"y holds one class only, {classes.tolist()[0]!r}; at least 2 classes are needed.")
+    require_several_classes(classes)
     return classes, _positions(labels, classes)
 
 
@@ -107,6 +106,12 @@ def _given(classes: ArrayLike, found: NDArray[Any], n_classes: int) -> NDArray[A
     if unknown:
         raise ValueError(f"y holds the label {unknown[0]!r}, which is not among classes {known.tolist()}.")
     return known
+
+
+def require_several_classes(classes: NDArray[Any]) -> None:
+    """Refuse a single class."""
+    if len(classes) < 2:
+        raise ValueError(f"y holds one class only, {classes.tolist()[0]!r}; at least 2 classes are needed.")
 
 
 def require_two_classes(classes: NDArray[Any]) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from properly.inputs.labels import require_several_classes
 from properly.numeric.limits import SMALLEST_NORMAL
 from properly.numeric.probabilities import Array, as_float
 
@@ -58,8 +59,7 @@ def checked_weight(
 
 def checked_class_weights(weight: Array, classes: NDArray[Any]) -> Array:
     """The summed weights of the classes: of two or more, none of them 0, with a finite sum."""
-    if len(classes) < 2:
-        raise ValueError(f"y holds one class only, {classes.tolist()[0]!r}; at least 2 classes are needed.")
+    require_several_classes(classes)
     with np.errstate(over="ignore"):
         total = weight.sum()
     if not np.isfinite(total):

@@ -75,12 +75,13 @@ class Data(NamedTuple):
 
 
 def _first_row(engine: Engine) -> Array:
-    """The features of the first row with a positive weight."""
-    for block in engine.blocks():
-        rows = np.arange(len(block.y)) if block.weight is None else np.flatnonzero(block.weight)
-        if len(rows):
-            return np.asarray(block.X[rows[0]])
-    raise ValueError("sample_weight is zero for every row; at least one must be positive.")
+    """The features of the first row with a positive weight; `weight_by_class` has made sure that there is one."""
+    rows = (
+        block.X[row]
+        for block in engine.blocks()
+        for row in (range(len(block.y)) if block.weight is None else np.flatnonzero(block.weight))
+    )
+    return np.asarray(next(rows))
 
 
 def weight_by_class(engine: Engine, classes: NDArray[Any]) -> Array:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from properly import kernels
 from properly.engines import training_engine
 from properly.inputs.optional import require
-from properly.inputs.options import check_finite, choose
+from properly.inputs.options import check_interval, choose
 from properly.kernels import Block, Hessian, LinearModel
 from properly.linear.classifier import LinearClassifier
 from properly.linear.estimator import LinearPredictor
@@ -194,7 +194,5 @@ def _squared_gradients(block: Block, model: LinearModel, composite: Composite, c
 
 
 def _quantile(level: float) -> float:
-    check_finite(level, "level")
-    if not 0.0 < level < 1.0:
-        raise ValueError(f"level must lie strictly between 0 and 1, got {level}.")
+    check_interval(level, "level", 0.0, 1.0)
     return float(stats.norm.ppf(0.5 + 0.5 * level))

@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 
 from properly import kernels
 from properly.engines import Engine, MemoryEngine
-from properly.inputs.options import check_finite, choose
+from properly.inputs.options import check_interval, choose
 from properly.kernels import Block, LinearModel, Statistic
 from properly.linear.estimator import LinearEstimator
 from properly.linear.fitting import Data, Fit, Penalty
@@ -100,12 +100,8 @@ class RareEventLogisticRegression(LinearEstimator):
         choose(self.correction, self._methods(), "correction")
         Penalty.of(self.C)
         if self.population_rate is not None:
-            check_finite(self.population_rate, "population_rate")
-            if not 0.0 < self.population_rate < 1.0:
-                raise ValueError(
-                    f"population_rate must lie strictly between 0 and 1, got {self.population_rate}; it is the share "
-                    "of the second class in the population."
-                )
+            subject = "population_rate, the share of the second class in the population,"
+            check_interval(self.population_rate, subject, 0.0, 1.0)
         shifted = self.population_rate is not None or self.correction in ("undersampling", "weighting")
         if shifted and not self.fit_intercept:
             raise ValueError(

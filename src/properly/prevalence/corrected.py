@@ -22,6 +22,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d
 
 from properly.classifier import LogScoreClassifier
+from properly.inputs.labels import require_several_classes
 from properly.inputs.options import choose
 from properly.inputs.unwrap import layers, weight_parameter
 from properly.inputs.weights import checked_weight
@@ -155,8 +156,7 @@ class PriorCorrectedClassifier(MetaEstimatorMixin, LogScoreClassifier):
             raise ValueError(
                 f"y holds {unknown.tolist()[0]!r}, but the estimator was trained with the classes {classes.tolist()}."
             )
-        if len(classes) < 2:
-            raise ValueError(f"y holds one class only, {classes.tolist()[0]!r}; at least 2 classes are needed.")
+        require_several_classes(classes)
         return labels, classes
 
     def _routed(self, sample_weight: Any, fit_params: dict[str, Any]) -> dict[str, Any]:
@@ -175,7 +175,6 @@ class PriorCorrectedClassifier(MetaEstimatorMixin, LogScoreClassifier):
 
     def _log_scores(self, X: Any) -> Array:
         """Corrected log-odds (n,) of the second of two classes, or logarithms (n, K), up to a constant a row."""
-        check_is_fitted(self, "estimator_")
         log_ratio = log_prior_ratio(self.train_prior_, self.true_prior_, len(self.classes_))
         with np.errstate(divide="ignore"):
             if hasattr(self.estimator_, "predict_log_proba"):  # it may know what predict_proba rounds to 0

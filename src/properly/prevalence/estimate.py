@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from properly.inputs.optional import require
-from properly.inputs.options import check_finite, checked_count, choose
+from properly.inputs.options import check_interval, checked_count, choose
 from properly.numeric.probabilities import Array
 from properly.prevalence.label_shift import METHODS, SINGULAR, checked_validation
 from properly.prevalence.prior import as_columns, as_prior
@@ -133,9 +133,7 @@ def estimate_prior(
     train = as_prior(train_prior, columns.shape[1], "train_prior")
     if n_bootstrap is not None and n_bootstrap != 0:
         checked_count(n_bootstrap, "n_bootstrap, if not 0,", 2)
-    check_finite(level, "level")
-    if not 0.0 < level < 1.0:
-        raise ValueError(f"level must lie strictly between 0 and 1, got {level}.")
+    check_interval(level, "level", 0.0, 1.0)
     build = choose(method, METHODS, "method")
     validation = checked_validation(p_validation, y_validation, columns.shape[1])
     classes, by_class = (np.arange(columns.shape[1]), None) if validation is None else validation
