@@ -100,7 +100,12 @@ class LogProbabilityReader:
     def learn(cls, values: Array) -> Self:
         if values.ndim > 1:
             return cls(_half_the_smallest(values), 0.0)
-        low, high = (_half_the_smallest(sc.log_expit(each)) for each in (values, -values))
+        return cls._of_logarithms(sc.log_expit(values), sc.log_expit(-values))
+
+    @classmethod
+    def _of_logarithms(cls, log_p: Array, log_q: Array) -> Self:
+        """From ln p and ln(1 - p) of the second of two classes."""
+        low, high = _half_the_smallest(log_p), _half_the_smallest(log_q)
         return cls(low - float(np.log1p(-np.exp(low))), float(np.log1p(-np.exp(high))) - high)
 
     def __call__(self, values: Array) -> Array:
@@ -121,7 +126,9 @@ class ProbabilityReader(LogProbabilityReader):
         if values.min() <= 0.0 or values.max() >= 1.0:
             inside = np.append(values[(values > 0.0) & (values < 1.0)], 0.5)
         extremes = np.array([values.min(), inside.min(), inside.max(), values.max()])
-        return super().learn(_logarithms(extremes if values.ndim == 1 else extremes[:, None]))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            log_p, log_q = np.log(extremes), np.log(1.0 - extremes)
+        return cls._of_logarithms(log_p, log_q) if values.ndim == 1 else cls(_half_the_smallest(log_p), 0.0)
 
     def __call__(self, values: Array) -> Array:
         p = _refused_unless(
