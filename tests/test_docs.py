@@ -1,11 +1,18 @@
-"""Every Python block of the guides runs; the blocks of a file share their names, as they do for a reader."""
+"""Every Python block of the guides runs, and what the documentation says of the code is true of it.
 
+The blocks of a guide share their names, as they do for a reader.
+"""
+
+import ast
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
 
-GUIDES = sorted((Path(__file__).parents[1] / "docs" / "guides").glob("*.md"))
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "properly"
+GUIDES = sorted((ROOT / "docs" / "guides").glob("*.md"))
 
 
 def test_there_are_guides():
@@ -21,3 +28,48 @@ def test_the_blocks_run(guide):
     for block in blocks:
         first_line = text[: block.start(1)].count("\n")
         exec(compile("\n" * first_line + block.group(1), str(guide), "exec"), names)
+
+
+def test_the_table_of_layers_is_the_contract():
+    table = (
+        (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("| layer | knows |")[2].partition("\n\n")[0]
+    )
+    rows = [line.split(" | ")[0] for line in table.splitlines() if line.startswith("| `")]
+    config = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    (contract,) = config["tool"]["importlinter"]["contracts"]
+    assert [set(re.findall(r"`(\w+)`", row)) for row in rows] == [set(row.split(" | ")) for row in contract["layers"]]
+
+
+WALKS = re.findall(
+    r"^## (One \w+), in (\w+) stops\n(.*?)(?=^## )",
+    (ROOT / "docs" / "how-it-works.md").read_text(encoding="utf-8"),
+    re.DOTALL | re.MULTILINE,
+)
+NUMBERS = {"six": 6, "seven": 7, "eight": 8}
+
+
+def defined_names():
+    """Every class, function, method and variable of the package, methods also behind their class."""
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef | ast.FunctionDef):
+                yield node.name
+                yield from (f"{node.name}.{part.name}" for part in node.body if isinstance(part, ast.FunctionDef))
+            elif isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
+                yield node.id if isinstance(node, ast.Name) else node.attr
+
+
+def test_there_are_three_walks():
+    assert [name for name, *_ in WALKS] == ["One fit", "One calibration", "One audit"]
+
+
+@pytest.mark.parametrize(("name", "number", "text"), WALKS, ids=[name for name, *_ in WALKS])
+def test_a_walk_leads_through_rooms_that_exist(name, number, text):
+    stops = re.findall(r"^(\d+)\. ", text, re.MULTILINE)
+    assert stops == [str(1 + stop) for stop in range(NUMBERS[number])]
+    shown = re.findall(r"`([^`]+)`", text[text.index("\n1. ") :])
+    paths = [each for each in shown if each.endswith((".py", "/"))]
+    assert paths
+    assert [each for each in paths if not (SOURCE / each).exists()] == []
+    code = " ".join(each for each in shown if each not in paths)
+    assert set(re.findall(r"[A-Za-z_][\w.]+", code)) - set(defined_names()) == set()
