@@ -10,8 +10,8 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from properly.inputs.options import check_interval, checked_count
-from properly.inputs.weights import checked_class_weights, checked_weight
+from properly.inputs.options import check_boolean, check_interval, checked_count
+from properly.inputs.weights import checked_class_weights, row_weights
 from properly.numeric.probabilities import Array
 
 Indices = NDArray[np.intp]
@@ -29,7 +29,7 @@ class Rows(NamedTuple):
         """The rows of positive weight and the sorted classes, of which there must be two or more."""
         check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
-        weight = _weights(sample_weight, len(codes))
+        weight = row_weights(sample_weight, len(codes))
         checked_class_weights(np.bincount(codes, weight, len(classes)).astype(np.float64), classes)
         return cls(X, codes, weight)._without_zeros(), classes
 
@@ -41,7 +41,7 @@ class Rows(NamedTuple):
         unknown = np.setdiff1d(labels, classes)
         if len(unknown):
             raise ValueError(f"{name} holds the label {unknown.tolist()[0]!r}, but the classes are {classes.tolist()}.")
-        rows = cls(X, np.searchsorted(classes, labels), _weights(sample_weight, len(labels)))._without_zeros()
+        rows = cls(X, np.searchsorted(classes, labels), row_weights(sample_weight, len(labels)))._without_zeros()
         if not len(rows.codes):
             raise ValueError(f"{name} has no row of positive weight; at least one is needed.")
         return rows
@@ -79,11 +79,6 @@ class Rows(NamedTuple):
         return self.take(np.flatnonzero(~is_held_out)), self.take(np.flatnonzero(is_held_out))
 
 
-def _weights(sample_weight: ArrayLike | None, n_rows: int) -> Array:
-    weight = checked_weight(sample_weight, n_rows)
-    return np.ones(n_rows) if weight is None else weight
-
-
 class BestRound:
     """The smallest held-out loss so far, and the number of rounds after which it was reached."""
 
@@ -107,7 +102,6 @@ def check_rounds(model: Any) -> None:
     """Check the options that every boosted model has: how many rounds, how long steps are and when to stop."""
     checked_count(model.n_estimators, "n_estimators", 1)
     check_interval(model.learning_rate, "learning_rate", 0.0)
-    if not isinstance(model.early_stopping, bool | np.bool_):
-        raise ValueError(f"early_stopping must be True or False, got {model.early_stopping!r}.")
+    check_boolean(model.early_stopping, "early_stopping")
     check_interval(model.validation_fraction, "validation_fraction", 0.0, 1.0)
     checked_count(model.n_iter_no_change, "n_iter_no_change", 1)

@@ -24,7 +24,7 @@ from sklearn.utils.validation import _check_method_params, has_fit_parameter
 from properly.calibration.base import Calibrator
 from properly.calibration.methods import calibrator_of
 from properly.classifier import LogScoreClassifier, log_probabilities, probabilities
-from properly.inputs.labels import checked_labels
+from properly.inputs.labels import checked_labels, require_labels
 from properly.inputs.scores import LogProbabilityReader, ScoreReader
 from properly.inputs.unwrap import innermost
 from properly.inputs.weights import checked_weight
@@ -371,8 +371,7 @@ def _no_scores(estimator: Any) -> ValueError:
 
 
 def _one_label_a_row(y: Any) -> Any:
-    if y is None:
-        raise ValueError("CalibratedClassifier requires y to be passed, but the target y is None.")
+    require_labels(y)
     if np.ndim(y) == 2 and np.shape(y)[1] > 1:
         raise ValueError(
             f"y has shape {np.shape(y)}, several labels in each row; calibrate every label by itself, with "

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special as sc
 
 from properly.inputs.frames import missing_in
-from properly.inputs.labels import forecast_labels
+from properly.inputs.labels import check_lengths, forecast_labels
 from properly.inputs.options import checked_names, checked_thresholds, numbered
 from properly.inputs.scores import BinarySample
 from properly.inputs.weights import checked_weight
@@ -160,8 +160,7 @@ def read_forecast(
     """Check everything, and leave out the rows of weight 0."""
     values, complement = read_probabilities(p)
     known, codes = forecast_labels(y, classes, 2 if values.ndim == 1 else values.shape[1])
-    if len(codes) != len(values):
-        raise ValueError(f"y has {len(codes)} rows, p has {len(values)}: inconsistent numbers of samples.")
+    check_lengths(len(codes), len(values), "p")
     weight = checked_weight(sample_weight, len(codes), positive_sum=True)
     return Forecast(codes, values, complement, weight, known).without_weight_0()
 

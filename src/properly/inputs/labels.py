@@ -12,13 +12,12 @@ from sklearn.utils.validation import check_array, column_or_1d
 
 def checked_labels(y: ArrayLike | None, n_rows: int | None = None) -> tuple[NDArray[Any], NDArray[Any]]:
     """What an estimator is fitted to: the sorted classes, two or more, and the position of every label among them."""
-    if y is None:
-        raise ValueError("fit requires y to be passed, but the target y is None; only a Stream has labels of its own.")
+    require_labels(y)
     labels = column_or_1d(y, warn=True)
     classes = found_classes(labels)
     check_classification_targets(classes if len(classes) == 2 else labels)  # the latter takes long
-    if n_rows is not None and len(labels) != n_rows:
-        raise ValueError(f"y has {len(labels)} rows, X has {n_rows}: inconsistent numbers of samples.")
+    if n_rows is not None:
+        check_lengths(len(labels), n_rows)
     require_several_classes(classes)
     return classes, _positions(labels, classes)
 
@@ -106,6 +105,28 @@ def _given(classes: ArrayLike, found: NDArray[Any], n_classes: int) -> NDArray[A
     if unknown:
         raise ValueError(f"y holds the label {unknown[0]!r}, which is not among classes {known.tolist()}.")
     return known
+
+
+def label_column(y: ArrayLike | None, n_rows: int) -> NDArray[Any]:
+    """Labels as they are, one for each row, of a kind that classes may have."""
+    require_labels(y)
+    labels = column_or_1d(y, warn=True)
+    check_array(labels, ensure_2d=False, dtype=None, input_name="y")
+    check_classification_targets(labels)
+    check_lengths(len(labels), n_rows)
+    return np.asarray(labels)
+
+
+def require_labels(y: ArrayLike | None) -> None:
+    """Refuse None."""
+    if y is None:
+        raise ValueError("fit requires y to be passed, but the target y is None; only a Stream has labels of its own.")
+
+
+def check_lengths(n_labels: int, n_rows: int, name: str = "X") -> None:
+    """Refuse labels that are not as many as the rows of what is called `name`."""
+    if n_labels != n_rows:
+        raise ValueError(f"y has {n_labels} rows, {name} has {n_rows}: inconsistent numbers of samples.")
 
 
 def require_several_classes(classes: NDArray[Any]) -> None:

@@ -43,6 +43,17 @@ def checked_count(value: object, name: str, least: int, most: int | None = None)
     raise ValueError(f"{name} must be a whole number {rule}, got {value!r}.")
 
 
+def check_boolean(value: object, name: str) -> None:
+    """Refuse what is neither True nor False.
+
+    >>> check_boolean("yes", "fit_intercept")
+    Traceback (most recent call last):
+    ValueError: fit_intercept must be True or False, got 'yes'.
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False, got {value!r}.")
+
+
 def check_finite(value: object, name: str) -> None:
     """Refuse what is not a finite number.
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special as sc
 
-from properly.inputs.labels import checked_labels
+from properly.inputs.labels import check_lengths, checked_labels
 from properly.inputs.weights import checked_weight
 from properly.numeric.limits import LARGEST, LOG_SMALLEST
 from properly.numeric.probabilities import Array, as_float
@@ -187,8 +187,7 @@ def checked_sample(
     values: Array, codes: NDArray[Any], sample_weight: ArrayLike | None, classes: NDArray[Any]
 ) -> tuple[Array, NDArray[Any], Array | None]:
     """Values, codes and weights of the rows that count: lengths agree, no class is without weight."""
-    if len(values) != len(codes):
-        raise ValueError(f"scores has {len(values)} rows, y has {len(codes)}: inconsistent numbers of samples.")
+    check_lengths(len(codes), len(values), "scores")
     weight = checked_weight(sample_weight, len(codes), positive_sum=True)
     if weight is None:
         return values, codes, None

@@ -57,6 +57,12 @@ def checked_weight(
     return weight
 
 
+def row_weights(sample_weight: ArrayLike | None, n_rows: int, *, positive_sum: bool = False) -> Array:
+    """As `checked_weight`, with a weight of 1 for every row where none are given."""
+    weight = checked_weight(sample_weight, n_rows, positive_sum=positive_sum)
+    return np.ones(n_rows) if weight is None else weight
+
+
 def checked_class_weights(weight: Array, classes: NDArray[Any]) -> Array:
     """The summed weights of the classes: of two or more, none of them 0, with a finite sum."""
     require_several_classes(classes)

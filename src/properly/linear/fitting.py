@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from properly import kernels
 from properly.engines.base import Engine
-from properly.inputs.options import check_interval, checked_count
+from properly.inputs.options import check_boolean, check_interval, checked_count
 from properly.inputs.weights import checked_class_weights
 from properly.kernels import LinearModel
 from properly.linear.starts import at_class_proportions, convex_start, fitted_to_sample, where_finite
@@ -109,8 +109,7 @@ class Penalty(NamedTuple):
 
 
 def check_limits(tol: float, max_iter: int, fit_intercept: bool) -> None:
-    if not isinstance(fit_intercept, bool | np.bool_):
-        raise ValueError(f"fit_intercept must be True or False, got {fit_intercept!r}.")
+    check_boolean(fit_intercept, "fit_intercept")
     check_interval(tol, "tol", 0.0)
     checked_count(max_iter, "max_iter", 1)
 

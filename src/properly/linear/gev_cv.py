@@ -12,6 +12,7 @@ from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
 
 from properly.engines import Engine
+from properly.inputs.options import check_boolean
 from properly.linear.cross_validation import Path, penalties, unit_of, with_splits
 from properly.linear.estimator import LinearEstimator
 from properly.linear.fitting import Data, Fit, Penalty
@@ -97,8 +98,7 @@ class GEVCanonicalRegressionCV(LinearEstimator):
     verbose: bool = False
 
     def _check_options(self) -> None:
-        if not isinstance(self.average, bool | np.bool_):
-            raise ValueError(f"average must be True or False, got {self.average!r}.")
+        check_boolean(self.average, "average")
         penalties(self.Cs)
         self._composites()
         self._score()

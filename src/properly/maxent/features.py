@@ -14,8 +14,9 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from properly.inputs.features import Columns, read_columns
 from properly.inputs.options import checked_count
+from properly.inputs.weights import row_weights
 from properly.maxent.design_matrix import ComputedMatrix, FeatureFormulas, KnotFeatures
-from properly.maxent.sample import UNLABELLED, row_weights
+from properly.maxent.sample import UNLABELLED
 from properly.numeric.probabilities import Array
 
 _KINDS = {"l": "linear", "q": "quadratic", "p": "product", "h": "hinge", "t": "threshold"}
@@ -93,7 +94,7 @@ class MaxentFeatures(TransformerMixin, BaseEstimator):
         """Learn ranges, knots and categories from the points, labelled or not."""
         checked_count(self.n_hinges, "n_hinges", 1)
         columns = self._columns(X, reset=True)
-        weight = row_weights(sample_weight, columns.numeric.shape[1])
+        weight = row_weights(sample_weight, columns.numeric.shape[1], positive_sum=True)
         self.kinds_ = checked_kinds(self.kinds, _n_presences(y, weight))
         numeric = columns.numeric[:, weight > 0.0]
         self.low_, self.high_ = numeric.min(axis=1), numeric.max(axis=1)

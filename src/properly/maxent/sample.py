@@ -7,10 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array, column_or_1d
 
-from properly.inputs.weights import checked_weight
+from properly.inputs.labels import label_column
 from properly.maxent.design_matrix import DesignMatrix
 from properly.numeric.probabilities import Array
 
@@ -43,13 +41,7 @@ class Constraints(NamedTuple):
 
 def checked_classes(y: ArrayLike | None, n_rows: int, n_classes: int) -> NDArray[np.intp]:
     """Labels 0, 1, … K - 1, and -1 for rows without one; K is at most `n_classes`, or the number of labelled rows."""
-    if y is None:
-        raise ValueError("this estimator requires y to be passed, but the target y is None.")
-    labels = column_or_1d(y, warn=True)
-    check_array(labels, ensure_2d=False, dtype=None, input_name="y")
-    check_classification_targets(labels)
-    if len(labels) != n_rows:
-        raise ValueError(f"y has {len(labels)} rows, X has {n_rows}: inconsistent numbers of samples.")
+    labels = label_column(y, n_rows)
     rule = "y must hold classes 0, 1, … K - 1, and -1 for rows without label"
     if labels.dtype.kind not in "biuf":
         raise ValueError(f"Unknown label type: {rule}, got {labels[0]!r}; number the classes first.")
@@ -59,12 +51,6 @@ def checked_classes(y: ArrayLike | None, n_rows: int, n_classes: int) -> NDArray
     if labels.max(initial=0) >= max(n_classes, n_labelled):
         raise ValueError(f"{rule}, got {labels.max()} among {n_labelled} labelled rows; number the classes from 0.")
     return labels.astype(np.intp)
-
-
-def row_weights(sample_weight: ArrayLike | None, n_rows: int) -> Array:
-    """The checked weight of every row, 1 without weights."""
-    weight = checked_weight(sample_weight, n_rows, positive_sum=True)
-    return np.ones(n_rows) if weight is None else weight
 
 
 def pooled_sample(

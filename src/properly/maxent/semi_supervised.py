@@ -22,9 +22,10 @@ from properly.classifier import LogScoreClassifier
 from properly.inputs.features import checked_features
 from properly.inputs.options import check_interval, choose
 from properly.inputs.unwrap import last_step, weight_parameter
+from properly.inputs.weights import row_weights
 from properly.maxent.design_matrix import DesignMatrix, StoredMatrix
 from properly.maxent.features import MaxentFeatures
-from properly.maxent.sample import Sample, checked_classes, pooled_sample, row_weights
+from properly.maxent.sample import Sample, checked_classes, pooled_sample
 from properly.maxent.solver import GOOD_ENOUGH
 from properly.numeric.probabilities import Array
 from properly.prevalence.prior import as_prior
@@ -83,7 +84,7 @@ class SemiSupervisedClassifier(FittedScores):
         self._check_parameters()
         n_rows = _num_samples(X)
         classes = checked_classes(y, n_rows, self._n_classes_asked())
-        weight = row_weights(sample_weight, n_rows)
+        weight = row_weights(sample_weight, n_rows, positive_sum=True)
         design = self._fit_features(X, classes, weight)
         sample = pooled_sample(design, classes, weight, self._sites(design) if site is None else site)
         warn_about(self._fit_sample(sample))

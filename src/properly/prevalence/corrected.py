@@ -18,11 +18,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC, NuSVC
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from properly.classifier import LogScoreClassifier
-from properly.inputs.labels import require_several_classes
+from properly.inputs.labels import label_column, require_several_classes
 from properly.inputs.options import choose
 from properly.inputs.unwrap import layers, weight_parameter
 from properly.inputs.weights import checked_weight
@@ -141,12 +140,7 @@ class PriorCorrectedClassifier(MetaEstimatorMixin, LogScoreClassifier):
 
     def _labels(self, X: Any, y: ArrayLike | None) -> tuple[NDArray[Any], NDArray[Any]]:
         """The labels, and the sorted classes: those of a frozen estimator, or else those of y."""
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        labels = column_or_1d(y, warn=True)
-        check_consistent_length(X, labels)
-        check_array(labels, ensure_2d=False, dtype=None, input_name="y")
-        check_classification_targets(labels)
+        labels = label_column(y, _num_samples(X))
         found = classes = np.unique(labels)
         if isinstance(self.estimator, FrozenEstimator):
             check_is_fitted(self.estimator)
