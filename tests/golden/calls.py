@@ -2,7 +2,8 @@
 
 A restructuring must not change a number. ``python tests/golden/calls.py --compare`` runs every call and tells which
 outputs are not those that are stored, to the last bit; ``--write`` stores them anew; ``--only PATTERN`` limits either
-to the calls whose names match. Set OMP_NUM_THREADS=1 for outputs that are equal to the last bit.
+to the calls whose names match. Set OMP_NUM_THREADS=1 for outputs that are equal to the last bit. Last bits also differ
+between processors: to compare them, store the outputs of the older code anew on the same machine.
 
 Every call finds what it needs through `public`, so that it does not matter in which module a name is defined.
 """
