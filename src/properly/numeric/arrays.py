@@ -54,12 +54,12 @@ def floats(**inputs: ArrayLike | None) -> list[Any]:
     Lists, numbers and data frames become NumPy arrays if they come alone, and arrays of the library of the others if
     not. None stays None.
     """
-    leader = next((x for x in inputs.values() if _is_foreign(x)), None)
+    leader = next((x for x in inputs.values() if is_foreign(x)), None)
     if leader is None:
         return [None if x is None else as_float(x, name) for name, x in inputs.items()]
     first = next(name for name, x in inputs.items() if x is leader)
     for name, x in inputs.items():
-        if (isinstance(x, np.ndarray) or _is_foreign(x)) and _library(x) != _library(leader):
+        if (isinstance(x, np.ndarray) or is_foreign(x)) and _library(x) != _library(leader):
             raise ValueError(
                 f"arrays of two libraries in one call: {first} is of {_library(leader)} and {name} of {_library(x)}; "
                 "convert one of them first."
@@ -81,13 +81,13 @@ def as_float(x: ArrayLike, name: str) -> Array:
 
 def refuse_booleans(x: Any, name: str) -> None:
     """Booleans are labels or decisions: as scores or probabilities they are most likely a mistake."""
-    if hasattr(x, "dtype") and (isinstance(x, _NUMPY) or _is_foreign(x)) and is_boolean(x):
+    if hasattr(x, "dtype") and (isinstance(x, _NUMPY) or is_foreign(x)) and is_boolean(x):
         raise ValueError(f"{name} must be numbers, got booleans; convert them to 0.0 and 1.0 if that is meant.")
 
 
 def _float_like(x: Any, leader: Any, name: str) -> Any:
     xp = namespace(leader)
-    if not _is_foreign(x):
+    if not is_foreign(x):
         return constant(as_float(x, name), leader)
     if not xp.isdtype(x.dtype, ("bool", "integral", "real floating")):
         raise ValueError(f"{name} must be real numbers, got an array of {x.dtype}.")
@@ -97,7 +97,7 @@ def _float_like(x: Any, leader: Any, name: str) -> Any:
     return result
 
 
-def _is_foreign(x: Any) -> bool:
+def is_foreign(x: Any) -> bool:
     """Whether `x` is an array of a library other than NumPy."""
     if isinstance(x, _PLAIN):
         return False
@@ -132,6 +132,12 @@ def beside(*parts: Any) -> Any:
     """Arrays of shape (n, K₁), (n, K₂), ... as one."""
     xp = namespace(*parts)
     return np.concatenate(parts, axis=1) if xp is np else xp.concat(parts, axis=1)
+
+
+def as_integers(condition: Any) -> Any:
+    """1 where a condition holds, and 0 elsewhere."""
+    xp = namespace(condition)
+    return condition.astype(np.intp) if xp is np else xp.astype(condition, xp.int64)
 
 
 def to_numpy(x: Any) -> NDArray[Any]:
