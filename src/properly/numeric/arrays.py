@@ -42,6 +42,13 @@ def is_traced(x: Any) -> bool:
     return type(x).__module__.partition(".")[0] == "ndonnx"
 
 
+def anywhere(condition: Any) -> bool:
+    """Whether a condition holds for any element; False for arrays without values, which cannot be looked at."""
+    if isinstance(condition, _NUMPY):
+        return bool(condition.any())  # type: ignore[union-attr]
+    return not is_traced(condition) and bool(namespace(condition).any(condition))
+
+
 def is_boolean(x: Any) -> bool:
     """Whether the elements of an array are booleans."""
     dtype = x.dtype
