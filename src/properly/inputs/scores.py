@@ -13,7 +13,7 @@ from scipy import special as sc
 from properly.inputs.labels import checked_labels
 from properly.inputs.weights import checked_weight
 from properly.numeric import functions as fn
-from properly.numeric.arrays import Array, columns_of, constant, floats, is_traced, namespace, refuse_booleans
+from properly.numeric.arrays import Array, anywhere, columns_of, constant, floats, namespace, refuse_booleans, to_numpy
 from properly.numeric.limits import LARGEST, LOG_SMALLEST
 
 _NEARLY_ONE = 1e-6
@@ -136,9 +136,8 @@ class ProbabilityReader(LogProbabilityReader):
 
 
 def _refused_unless(good: Any, values: Array, message: str) -> Array:
-    """The values; those without values, for ONNX, cannot be looked at."""
-    if not is_traced(values) and not namespace(values).all(good):
-        raise ValueError(message.format(values[~good][0]))
+    if anywhere(~good):
+        raise ValueError(message.format(to_numpy(values)[to_numpy(~good)][0]))
     return values
 
 

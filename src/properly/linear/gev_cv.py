@@ -180,13 +180,16 @@ class GEVCanonicalRegressionCV(LinearEstimator):
     def _pair(self, X: Any, offset: ArrayLike | None) -> tuple[Array, Array]:
         scores = columns_of(self._scores(X, offset))
         pairs = [link.inverse_pair(score) for link, score in zip(self.links_, scores, strict=True)]
-        p, q = (_weighted_sum(self.weights_, side) for side in zip(*pairs, strict=True))
+        p, q = _weighted_sum(self.weights_, pairs)
         return p / (p + q), q / (p + q)  # the weights are rounded: their sum is not exactly 1
 
 
-def _weighted_sum(weights: Array, arrays: Sequence[Array]) -> Array:
-    xp = namespace(*arrays)
-    return xp.tensordot(constant(weights, arrays[0]), xp.stack(arrays), axes=1)
+def _weighted_sum(weights: Array, pairs: Sequence[tuple[Array, Array]]) -> Sequence[Array]:
+    xp = namespace(*pairs[0])
+    if xp is np:
+        return list(np.tensordot(weights, pairs, axes=1))
+    weight = constant(weights, pairs[0][0])
+    return [xp.tensordot(weight, xp.stack(side), axes=1) for side in zip(*pairs, strict=True)]
 
 
 def _weights(loss: Array) -> Array:
