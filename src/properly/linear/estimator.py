@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special as sc
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags
@@ -17,12 +16,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from properly.classifier import chosen, log_probabilities
 from properly.engines import Engine, prediction_engine, training_engine
+from properly.inputs.features import checked_array
 from properly.inputs.labels import require_two_classes
 from properly.kernels import Block
 from properly.linear.fitting import Data, Fit, Penalty, check_limits, fit_linear, warn_about, weight_by_class
 from properly.links import Link
 from properly.losses.softmax import AnyComposite
-from properly.numeric.probabilities import Array
+from properly.numeric import functions as fn
+from properly.numeric.arrays import Array, beside, columns_of, constant, is_foreign, namespace
 from properly.solvers import Solution
 
 
@@ -47,14 +48,20 @@ class LinearPredictor(ClassifierMixin, BaseEstimator):
     def _scores(self, X: Any, offset: ArrayLike | None) -> Array:
         """x·w + b + offset, of shape (n_samples, scores)."""
         check_is_fitted(self)
+        if is_foreign(X):
+            return self._linear_scores(*checked_array(self, X, offset))
         parts = list(prediction_engine(self, X, offset).map(self._block_scores))
         return np.concatenate(parts) if parts else np.empty((0, len(self.coef_)))
 
     def _block_scores(self, block: Block) -> Array:
-        scores = np.asarray(block.X @ self.coef_.T, dtype=np.float64) + self.intercept_
-        if block.offset is None:
+        return self._linear_scores(block.X, block.offset)
+
+    def _linear_scores(self, X: Any, offset: Array | None) -> Array:
+        scores: Array = fn.matmul(X, self.coef_.T)
+        scores = scores + constant(self.intercept_, scores)
+        if offset is None:
             return scores
-        return np.asarray(scores + (block.offset if block.offset.ndim == 2 else block.offset[:, None]))
+        return scores + (offset if offset.ndim == 2 else offset[:, None])
 
     def decision_function(self, X: Any, offset: ArrayLike | None = None) -> Array:
         """The score minus the score of p = 1/2, so that a positive value means the second class.
@@ -65,8 +72,8 @@ class LinearPredictor(ClassifierMixin, BaseEstimator):
         scores = self._scores(X, offset)
         if self.link_ is None:
             return scores
-        scores -= self.link_.link(0.5)
-        return scores[:, 0] if len(self.classes_) == 2 else scores
+        scores = scores - float(self.link_.link(0.5))
+        return columns_of(scores)[0] if len(self.classes_) == 2 else scores
 
     def predict_proba(self, X: Any, offset: ArrayLike | None = None) -> Array:
         """Class probabilities, one column per entry of ``classes_``.
@@ -76,12 +83,13 @@ class LinearPredictor(ClassifierMixin, BaseEstimator):
         """
         scores = self._scores(X, offset)
         if self.link_ is None:
-            return np.asarray(sc.softmax(scores, axis=1))
+            return fn.softmax(scores, axis=1)
         p, q = self.link_.inverse_pair(scores)
         if len(self.classes_) == 2:
-            return np.hstack([q, p])
-        total = p.sum(axis=1, keepdims=True)
-        return np.where(total > 0.0, p / np.where(total > 0.0, total, 1.0), 1.0 / len(self.classes_))
+            return beside(q, p)
+        xp = namespace(p)
+        total = xp.sum(p, axis=1, keepdims=True)
+        return xp.where(total > 0.0, p / xp.where(total > 0.0, total, 1.0), 1.0 / len(self.classes_))
 
     def predict_log_proba(self, X: Any, offset: ArrayLike | None = None) -> Array:
         """The logarithms of the class probabilities, finite also where a probability is too small for float64.
@@ -94,9 +102,10 @@ class LinearPredictor(ClassifierMixin, BaseEstimator):
         with np.errstate(all="ignore"):
             log_p, log_q = self.link_._logs(scores)
             if len(self.classes_) == 2:
-                return np.hstack([log_q, log_p])
-            ruled_out = (self.link_._pair(scores)[0] == 0.0).all(axis=1, keepdims=True)  # no class is preferred then
-            return log_probabilities(np.where(ruled_out, 0.0, log_p))
+                return beside(log_q, log_p)
+            xp, (p, _) = namespace(log_p), self.link_._pair(scores)
+            ruled_out = xp.all(p == 0.0, axis=1, keepdims=True)  # no class is preferred then
+            return log_probabilities(xp.where(ruled_out, 0.0, log_p))
 
     def predict(self, X: Any, offset: ArrayLike | None = None) -> NDArray[Any]:
         """The most probable class."""

@@ -63,7 +63,7 @@ def floats(**inputs: ArrayLike | None) -> list[Any]:
     """
     leader = None
     for name, x in inputs.items():
-        if not isinstance(x, _PLAIN) and leader is None and _is_foreign(x):
+        if leader is None and is_foreign(x):
             leader = x
         if name != "y":
             refuse_booleans(x, name)
@@ -71,7 +71,7 @@ def floats(**inputs: ArrayLike | None) -> list[Any]:
         return [None if x is None else as_float(x, name) for name, x in inputs.items()]
     first = next(name for name, x in inputs.items() if x is leader)
     for name, x in inputs.items():
-        if (isinstance(x, np.ndarray) or _is_foreign(x)) and _library(x) != _library(leader):
+        if (isinstance(x, np.ndarray) or is_foreign(x)) and _library(x) != _library(leader):
             raise ValueError(
                 f"arrays of two libraries in one call: {first} is of {_library(leader)} and {name} of {_library(x)}; "
                 "convert one of them first."
@@ -96,13 +96,13 @@ def refuse_booleans(x: Any, name: str) -> None:
     dtype = getattr(x, "dtype", None)
     if dtype is None:
         return
-    if dtype == np.bool_ if isinstance(dtype, np.dtype) else _is_foreign(x) and is_boolean(x):
+    if dtype == np.bool_ if isinstance(dtype, np.dtype) else is_foreign(x) and is_boolean(x):
         raise ValueError(f"{name} must be numbers, got booleans; convert them to 0.0 and 1.0 if that is meant.")
 
 
 def _float_like(x: Any, leader: Any, name: str) -> Any:
     xp = namespace(leader)
-    if not _is_foreign(x):
+    if not is_foreign(x):
         return constant(as_float(x, name), leader)
     if not xp.isdtype(x.dtype, ("bool", "integral", "real floating")):
         raise ValueError(f"{name} must be real numbers, got an array of {x.dtype}.")
@@ -112,7 +112,7 @@ def _float_like(x: Any, leader: Any, name: str) -> Any:
     return result
 
 
-def _is_foreign(x: Any) -> bool:
+def is_foreign(x: Any) -> bool:
     """Whether `x` is an array of a library other than NumPy."""
     if isinstance(x, _PLAIN):
         return False
@@ -128,7 +128,7 @@ def _library(x: Any) -> str:
 
 def constant(values: ArrayLike, like: Any) -> Any:
     """Numbers, such as coefficients or knots, as an array of the library and on the device of another array."""
-    if isinstance(like, _NUMPY):
+    if not is_foreign(like):
         return np.asarray(values)
     from array_api_compat import device
 
@@ -147,6 +147,12 @@ def beside(*parts: Any) -> Any:
     """Arrays of shape (n, K₁), (n, K₂), ... as one."""
     xp = namespace(*parts)
     return np.concatenate(parts, axis=1) if xp is np else xp.concat(parts, axis=1)
+
+
+def as_integers(x: Any) -> Any:
+    """Conditions, or whole numbers, as integers."""
+    xp = namespace(x)
+    return x.astype(np.intp) if xp is np else xp.astype(x, xp.int64)
 
 
 def to_numpy(x: Any) -> NDArray[Any]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import special as sc
 
-from properly.numeric.arrays import Array, constant, is_traced, namespace, on_host
+from properly.numeric.arrays import Array, constant, is_foreign, is_traced, namespace, on_host
 from properly.numeric.limits import LARGEST
 
 _ROOT_HALF = math.sqrt(0.5)
@@ -124,7 +124,7 @@ def matmul(x: Any, matrix: Array) -> Any:
     For ONNX as a sum of products over an axis (Einsum): onnxruntime would join a factor beside a MatMul to it, in
     float32.
     """
-    if isinstance(x, np.ndarray):
+    if not is_foreign(x):
         return x @ matrix
     other = constant(np.ascontiguousarray(matrix), x)
     return namespace(x).tensordot(x, other, axes=1) if is_traced(x) else x @ other
