@@ -177,7 +177,7 @@ class GEV(_ExtremeValue):
 
     @property
     def _shape(self) -> float:
-        return self.xi if abs(self.xi) > 1e-200 else 0.0
+        return float(self.xi) if abs(self.xi) > 1e-200 else 0.0
 
 
 @dataclass(frozen=True)

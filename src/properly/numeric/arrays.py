@@ -59,9 +59,14 @@ def floats(**inputs: ArrayLike | None) -> list[Any]:
     """The inputs, by name, as float64 arrays of one library: that of the arrays among them, or else NumPy.
 
     Lists, numbers and data frames become NumPy arrays if they come alone, and arrays of the library of the others if
-    not. None stays None.
+    not. None stays None. Booleans are labels: only `y` may hold them.
     """
-    leader = next((x for x in inputs.values() if is_foreign(x)), None)
+    leader = None
+    for name, x in inputs.items():
+        if not isinstance(x, _PLAIN) and leader is None and is_foreign(x):
+            leader = x
+        if name != "y":
+            refuse_booleans(x, name)
     if leader is None:
         return [None if x is None else as_float(x, name) for name, x in inputs.items()]
     first = next(name for name, x in inputs.items() if x is leader)
@@ -88,7 +93,10 @@ def as_float(x: ArrayLike, name: str) -> Array:
 
 def refuse_booleans(x: Any, name: str) -> None:
     """Booleans are labels or decisions: as scores or probabilities they are most likely a mistake."""
-    if hasattr(x, "dtype") and (isinstance(x, _NUMPY) or is_foreign(x)) and is_boolean(x):
+    dtype = getattr(x, "dtype", None)
+    if dtype is None:
+        return
+    if dtype == np.bool_ if isinstance(dtype, np.dtype) else is_foreign(x) and is_boolean(x):
         raise ValueError(f"{name} must be numbers, got booleans; convert them to 0.0 and 1.0 if that is meant.")
 
 

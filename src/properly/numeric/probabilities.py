@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from properly.numeric.arrays import Array as Array
-from properly.numeric.arrays import anywhere, floats, namespace, refuse_booleans, to_numpy
+from properly.numeric.arrays import anywhere, floats, namespace, to_numpy
 from properly.numeric.arrays import as_float as as_float
 
 
@@ -27,8 +27,6 @@ class Probabilities(NamedTuple):
 
 def as_probabilities(p: ArrayLike, q: ArrayLike | None = None, name: str = "p") -> Probabilities:
     """Check that `p` (and `q`, if given) lie in [0, 1] and complete them; `q` matters where `p` is close to 1."""
-    refuse_booleans(p, name)
-    refuse_booleans(q, "q")
     one, other = floats(**{name: p, "q": q})
     _require_probabilities(one, name)
     xp = namespace(one)
@@ -66,7 +64,6 @@ def log_of_complement(p: Array, q: Array) -> Array:
 
 def as_scores(v: ArrayLike, name: str = "v") -> Array:
     """`v` as float64, refused if it holds nan (infinite scores are meaningful: p is 0 or 1 there)."""
-    refuse_booleans(v, name)
     scores: Array = floats(**{name: v})[0]
     require_no_missing(scores, name)
     return scores
