@@ -49,15 +49,17 @@ class Confidence:
         top = xp.argmax(logits, axis=1, keepdims=True)
         place = constant(np.arange(n_classes), logits)
         others = place[:-1] + as_integers(place[:-1] >= top)
-        before = xp.take_along_axis(class_log_odds(logits), top, axis=1)[:, 0]
-        after = xp.full_like(before, self.constant) if self.calibrator is None else self.calibrator._log_scores(before)
+        before = xp.take_along_axis(class_log_odds(logits), top, axis=1)
+        after = xp.full_like(before, self.constant)
+        if self.calibrator is not None:
+            after = self.calibrator._log_scores(columns_of(before)[0])[:, None]
         with np.errstate(over="ignore"):
             gaps = fn.largest(logits, axis=1) - xp.take_along_axis(logits, others, axis=1)
         gaps = xp.minimum(gaps, _WIDEST_GAP)
         # The top class has 0, the others the logarithms of their odds against it.
-        raised = -gaps - fn.logsumexp(-gaps, axis=1, keepdims=True) - after[:, None]
-        lowered = -_slope(gaps, after)[:, None] * gaps - _TIE_BREAKER
-        result = xp.where((after < before)[:, None], lowered, raised)
+        raised = -gaps - fn.logsumexp(-gaps, axis=1, keepdims=True) - after
+        lowered = -_slope(gaps, after) * gaps - _TIE_BREAKER
+        result = xp.where(after < before, lowered, raised)
         back = xp.minimum(place - as_integers(place > top), n_classes - 2)
         return xp.where(place == top, 0.0, xp.take_along_axis(result, back, axis=1))
 
@@ -72,8 +74,8 @@ def _slope(gaps: Array, log_odds: Array) -> Array:
     xp, nearest = namespace(gaps), fn.largest(-gaps, axis=1)
     t = xp.zeros_like(log_odds)
     for _ in range(_STEPS_OF_A_GRAPH if is_traced(t) else _MAX_ITER):
-        total = fn.logsumexp(-t[:, None] * gaps, axis=1, highest=t[:, None] * nearest)
-        falling = xp.sum(xp.exp(-t[:, None] * gaps - total[:, None]) * gaps, axis=1)
+        total = fn.logsumexp(-t * gaps, axis=1, keepdims=True, highest=t * nearest)
+        falling = xp.sum(xp.exp(-t * gaps - total) * gaps, axis=1, keepdims=True)
         moves = falling > 0.0
         step = xp.where(moves, xp.maximum(total + log_odds, 0.0) / xp.where(moves, falling, 1.0), 0.0)
         longer = xp.minimum(t + step, 1.0)

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_array, check_X_y, validate_data
 
 from properly.inputs.frames import column_at, column_names, is_category, is_frame, located, missing_in
 from properly.inputs.weights import checked_offset
-from properly.numeric.arrays import Array, anywhere, floats, is_traced, namespace, refuse_booleans, to_numpy
+from properly.numeric.arrays import Array, anywhere, floats, is_traced, namespace, to_numpy
 
 Categories = dict[int, NDArray[Any]]
 """The known values of each categorical column, by its position, in the order of their codes."""
@@ -52,7 +52,6 @@ def checked_features(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
 
 def checked_array(estimator: Any, X: Any, offset: ArrayLike | None) -> tuple[Any, Any]:
     """X and an offset as arrays of float64 of a library other than NumPy, with the features of a fitted estimator."""
-    refuse_booleans(X, "X")
     X, offset = floats(X=X, offset=offset)
     if X.ndim != 2 or X.shape[1] != estimator.n_features_in_:
         raise ValueError(f"X must have shape (n, {estimator.n_features_in_}), as in fit, got {X.shape}.")

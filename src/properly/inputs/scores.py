@@ -13,7 +13,7 @@ from scipy import special as sc
 from properly.inputs.labels import checked_labels
 from properly.inputs.weights import checked_weight
 from properly.numeric import functions as fn
-from properly.numeric.arrays import Array, anywhere, columns_of, constant, floats, namespace, refuse_booleans, to_numpy
+from properly.numeric.arrays import Array, anywhere, columns_of, constant, floats, namespace, to_numpy
 from properly.numeric.limits import LARGEST, LOG_SMALLEST
 
 _NEARLY_ONE = 1e-6
@@ -159,7 +159,6 @@ INPUTS: dict[str, type[Reader]] = {"score": ScoreReader, "probability": Probabil
 
 def checked_values(scores: ArrayLike, n_classes: int) -> Array:
     """Scores or probabilities as numbers of the right shape: (n,) for two classes, (n, K) for K > 2."""
-    refuse_booleans(scores, "scores")
     (values,) = floats(scores=scores)
     if n_classes == 2:
         if values.ndim == 2 and values.shape[1] == 1:
