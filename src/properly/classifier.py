@@ -6,18 +6,19 @@ every class up to a constant in each row, of shape (n, K). Infinite ones are all
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special as sc
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from properly.links import Link, Logit
+from properly.numeric import functions as fn
+from properly.numeric.arrays import Array, as_integers, beside, columns_of, is_traced, namespace, to_numpy
 from properly.numeric.limits import FARTHEST
-from properly.numeric.probabilities import Array
 
 
 class LogScoreClassifier(ABC, ClassifierMixin, BaseEstimator):
@@ -75,23 +76,23 @@ class LinkScoreClassifier(ABC, ClassifierMixin, BaseEstimator):
         """The scores minus that of p = 1/2."""
         if self.link_ is None:
             return v
-        v = v - self.link_.link(0.5)
-        return v[:, 0] if len(self.classes_) == 2 else v
+        v = v - float(self.link_.link(0.5))
+        return columns_of(v)[0] if len(self.classes_) == 2 else v
 
     def _probabilities(self, v: Array) -> Array:
         if self.link_ is None:
             return probabilities(v)
         if len(self.classes_) > 2:
-            return np.exp(self._log_probabilities(v))
+            return namespace(v).exp(self._log_probabilities(v))
         p, q = self.link_.inverse_pair(v)
-        return np.hstack([q, p])
+        return beside(q, p)
 
     def _log_probabilities(self, v: Array) -> Array:
         if self.link_ is None:
             return log_probabilities(v)
         with np.errstate(all="ignore"):
             log_p, log_q = self.link_._logs(v)
-        return np.hstack([log_q, log_p]) if len(self.classes_) == 2 else log_probabilities(log_p)
+        return beside(log_q, log_p) if len(self.classes_) == 2 else log_probabilities(log_p)
 
 
 def probabilities(log_scores: Array) -> Array:
@@ -102,8 +103,8 @@ def probabilities(log_scores: Array) -> Array:
     """
     if log_scores.ndim == 1:
         p, q = Logit().inverse_pair(log_scores)
-        return np.column_stack([q, p])
-    return np.asarray(sc.softmax(_with_a_choice(log_scores), axis=1))
+        return namespace(p).stack([q, p], axis=1)
+    return fn.softmax(_with_a_choice(log_scores), axis=1)
 
 
 def log_probabilities(log_scores: Array) -> Array:
@@ -114,17 +115,16 @@ def log_probabilities(log_scores: Array) -> Array:
     """
     if log_scores.ndim == 1:
         log_p, log_q = Logit()._logs(log_scores)
-        return np.column_stack([log_q, log_p])
-    return np.asarray(sc.log_softmax(_with_a_choice(log_scores), axis=1))
+        return namespace(log_p).stack([log_q, log_p], axis=1)
+    return fn.log_softmax(_with_a_choice(log_scores), axis=1)
 
 
 def decisions(log_scores: Array) -> Array:
     """Finite numbers in the order of the scores: log-odds (n,) for two classes, log-probabilities (n, K) for more."""
     if log_scores.ndim == 2 and log_scores.shape[1] == 2:
-        log_scores = _with_a_choice(log_scores)
-        log_scores = log_scores[:, 1] - log_scores[:, 0]
+        log_scores = difference(_with_a_choice(log_scores))
     values = log_scores if log_scores.ndim == 1 else log_probabilities(log_scores)
-    return np.clip(values, -FARTHEST, FARTHEST)
+    return namespace(values).clip(values, -FARTHEST, FARTHEST)
 
 
 def chosen(scores: Array, classes: NDArray[Any]) -> NDArray[Any]:
@@ -133,10 +133,19 @@ def chosen(scores: Array, classes: NDArray[Any]) -> NDArray[Any]:
     >>> chosen(np.array([-1.0, 0.0, 2.0]), np.array(["no", "yes"]))
     array(['no', 'no', 'yes'], dtype='<U3')
     """
-    index = (scores > 0.0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-    return np.asarray(classes[index])
+    index = as_integers(scores > 0.0) if scores.ndim == 1 else namespace(scores).argmax(scores, axis=1)
+    if classes.dtype.kind not in "iufb" and not is_traced(scores):  # no other library has texts
+        index = to_numpy(index)
+    return fn.entries(classes, index)
+
+
+def difference(columns: Array) -> Array:
+    """The second of two columns less the first: log-odds of logarithms."""
+    first, second = columns_of(columns)
+    return second - first
 
 
 def _with_a_choice(log_scores: Array) -> Array:
     """Scores whose rows are not -∞ throughout."""
-    return np.where(np.isneginf(log_scores).all(axis=1, keepdims=True), 0.0, log_scores)
+    xp = namespace(log_scores)
+    return xp.where(xp.all(log_scores == -math.inf, axis=1, keepdims=True), 0.0, log_scores)

@@ -10,22 +10,22 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special as sc
 from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.exceptions import ConvergenceWarning
 
 from properly import kernels
 from properly.calibration.base import Calibrator
 from properly.calibration.temperature import best_slope, bounded
-from properly.classifier import log_probabilities
+from properly.classifier import difference, log_probabilities
 from properly.engines.base import Engine
 from properly.engines.memory import MemoryEngine
 from properly.inputs.options import check_interval
 from properly.inputs.scores import Sample
 from properly.kernels import LinearModel
 from properly.losses import LogLoss, SoftmaxComposite
+from properly.numeric import functions as fn
+from properly.numeric.arrays import Array, constant, namespace
 from properly.numeric.limits import LARGEST
-from properly.numeric.probabilities import Array
 from properly.solvers import Status
 from properly.solvers.dense import newton_minimum, solve_positive
 
@@ -56,10 +56,10 @@ class AffineScaling(Calibrator):
         return standard_slope(sample.scores, sample.weight)
 
     def _features(self, scores: Array) -> Array:
-        logits = bounded(scores, self.slope_)
+        xp, logits = namespace(scores), bounded(scores, self.slope_)
         if scores.ndim == 1:
-            return np.column_stack([-0.5 * logits, 0.5 * logits])
-        return logits - logits.mean(axis=1, keepdims=True)
+            return xp.stack([-0.5 * logits, 0.5 * logits], axis=1)
+        return logits - xp.mean(logits, axis=1, keepdims=True)
 
     def _fit(self, sample: Sample) -> None:
         self.slope_ = self._slope(sample)
@@ -73,8 +73,8 @@ class AffineScaling(Calibrator):
         self.coef_, self.intercept_ = coef[:, :-1], coef[:, -1]
 
     def _log_scores(self, scores: Array) -> Array:
-        v = self._features(scores) @ self.coef_.T + self.intercept_
-        return np.asarray(v[:, 1] - v[:, 0] if scores.ndim == 1 else sc.log_softmax(v, axis=1))
+        v = fn.matmul(self._features(scores), self.coef_.T) + constant(self.intercept_, scores)
+        return difference(v) if scores.ndim == 1 else fn.log_softmax(v, axis=1)
 
 
 def standard_slope(logits: Array, weight: Array | None) -> float:

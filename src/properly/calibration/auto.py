@@ -8,11 +8,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special as sc
 
-from properly.calibration.auto_maps import Candidate, Labels, candidates_for, fit_with_prior, log_softmax
+from properly.calibration.auto_maps import Candidate, Labels, apply, candidates_for, fit_with_prior, log_softmax
 from properly.calibration.base import Calibrator
+from properly.classifier import difference
 from properly.inputs.scores import Sample
+from properly.numeric import functions as fn
+from properly.numeric.arrays import Array, constant, namespace
 from properly.numeric.limits import FARTHEST
-from properly.numeric.probabilities import Array
 
 _BELIEF = 0.5  # prior probability that the scores are calibrated as they are
 _DOUBT = 0.01  # the weight, in rows, of the class proportions in the average
@@ -119,19 +121,24 @@ class AutoCalibration(Calibrator):
 
     def _log_scores(self, scores: Array) -> Array:
         logits = _logits(scores)
-        constant = np.log(self.weights_["proportions"]) + self.log_proportions_
-        log_p = np.tile(constant, (len(logits), 1))
+        constant_part = np.log(self.weights_["proportions"]) + self.log_proportions_
+        log_p = namespace(logits).zeros_like(logits) + constant(constant_part, logits)
         if self.weights_["identity"] > _NEGLIGIBLE:
-            log_p = np.logaddexp(log_p, np.log(self.weights_["identity"]) + log_softmax(logits))
-        for each in self.maps_:
-            log_p = np.logaddexp(log_p, np.log(each.weight) + each.candidate.log_probabilities(logits, each.coef))
-        return np.asarray(log_p[:, 1] - log_p[:, 0] if scores.ndim == 1 else log_p)
+            log_p = fn.logaddexp(log_p, float(np.log(self.weights_["identity"])) + log_softmax(logits))
+        shared: dict[int, list[Array]] = {}  # maps of a kind have the same features
+        for candidate, coef, weight in self.maps_:
+            features = shared.get(id(candidate.features)) or candidate.features(logits)
+            shared[id(candidate.features)] = features
+            own = log_softmax(apply(features, coef, candidate.base_slope * logits))
+            log_p = fn.logaddexp(log_p, float(np.log(weight)) + own)
+        return difference(log_p) if scores.ndim == 1 else log_p
 
 
 def _logits(scores: Array) -> Array:
     """Two classes: 0 and the log-odds. Beyond 1e100 counts as 1e100, so that sums stay numbers."""
-    logits = np.column_stack([np.zeros_like(scores), scores]) if scores.ndim == 1 else scores
-    return np.clip(logits, -FARTHEST, FARTHEST)
+    xp = namespace(scores)
+    logits = xp.stack([xp.zeros_like(scores), scores], axis=1) if scores.ndim == 1 else scores
+    return xp.clip(logits, -FARTHEST, FARTHEST)
 
 
 def _beliefs(candidates: list[Candidate]) -> Array:

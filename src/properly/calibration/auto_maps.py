@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -11,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from properly.numeric.probabilities import Array
+from properly.numeric import functions as fn
+from properly.numeric.arrays import Array, beside, columns_of, constant, namespace
 from properly.numeric.scaling import Standardizer, root_mean_square
 from properly.solvers.dense import newton_minimum, positive_factor
 
@@ -41,9 +43,6 @@ class Candidate(NamedTuple):
     features: Features
     precision: Array
 
-    def log_probabilities(self, logits: Array, coef: Array) -> Array:
-        return log_softmax(apply(self.features(logits), coef, self.base_slope * logits))
-
 
 @dataclass(frozen=True)
 class Straight:
@@ -54,10 +53,11 @@ class Straight:
 
     def columns(self, score: Array) -> Array:
         z = self.standardize(score)
-        return np.column_stack([np.ones_like(z), z]) if self.intercept else z[:, None]
+        xp = namespace(z)
+        return xp.stack([xp.ones_like(z), z], axis=1) if self.intercept else z[:, None]
 
     def __call__(self, logits: Array) -> list[Array]:
-        return _of_second_class(self.columns(logits[:, 1]))
+        return _of_second_class(self.columns(columns_of(logits)[1]))
 
 
 @dataclass(frozen=True)
@@ -82,13 +82,14 @@ class Curve:
         return cls(straight, bends, line, scale) if scale > 1e-6 else None
 
     def __call__(self, logits: Array) -> list[Array]:
-        columns = self.straight.columns(logits[:, 1])
-        bent = (self.bends(logits[:, 1]) - columns @ self.line) / self.scale
-        return _of_second_class(np.concatenate([columns, bent], axis=1))
+        score = columns_of(logits)[1]
+        columns = self.straight.columns(score)
+        bent = (self.bends(score) - fn.matmul(columns, self.line)) / self.scale
+        return _of_second_class(beside(columns, bent))
 
 
 def _of_second_class(columns: Array) -> list[Array]:
-    return [np.empty((len(columns), 0)), columns]
+    return [columns[:, :0], columns]
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ class Flattening:
     """asinh s: what over-confident log-odds need, as of naive Bayes or of trees that are certain."""
 
     def __call__(self, score: Array) -> Array:
-        return np.arcsinh(score)[:, None]
+        return fn.asinh(score)[:, None]
 
 
 @dataclass(frozen=True)
@@ -117,9 +118,9 @@ class Waves:
         return cls(distinct, np.cumsum(mass) - 0.5 * mass)
 
     def __call__(self, score: Array) -> Array:
-        rank = np.interp(score, self.score, self.rank)
+        rank = fn.interp(score, self.score, self.rank)
         k = np.arange(1.0, _WAVES + 1.0)
-        return np.cos(np.pi * rank[:, None] * k) / k**1.5
+        return fn.cos(np.pi * rank[:, None] * constant(k, score)) / constant(k**1.5, score)
 
 
 def candidates_for(logits: Array, labels: Labels) -> Iterator[Candidate]:
@@ -175,14 +176,21 @@ class Joint:
         return cls(max(root_mean_square(deviation, weight), 1.0 / _WIDEST), center, flat_center, others)
 
     def __call__(self, logits: Array) -> list[Array]:
-        log_p = log_softmax(logits)
-        flat = np.arcsinh(log_p) - self.flat_center
-        rest = (log_p - self.center) / (self.unit * np.sqrt(log_p.shape[1]))
-        columns = []
-        for k in range(log_p.shape[1]):
-            others = [np.delete(rest, k, axis=1)] if self.others else []
-            columns.append(np.column_stack([np.ones(len(log_p)), log_p[:, k] / self.unit, flat[:, k], *others]))
-        return columns
+        xp, log_p = namespace(logits), log_softmax(logits)
+        flat = fn.asinh(log_p) - constant(self.flat_center, logits)
+        rest = (log_p - constant(self.center, logits)) / (self.unit * math.sqrt(log_p.shape[1]))
+        features = []
+        for k, (own, bent) in enumerate(zip(columns_of(log_p), columns_of(flat), strict=True)):
+            others = [_without_column(rest, k)] if self.others else []
+            columns = (xp.ones_like(own), own / self.unit, bent)
+            features.append(beside(*(each[:, None] for each in columns), *others))
+        return features
+
+
+def _without_column(x: Array, k: int) -> Array:
+    if namespace(x) is np:
+        return np.delete(x, k, axis=1)
+    return namespace(x).take(x, constant(np.delete(np.arange(x.shape[1]), k), x), axis=1)
 
 
 def for_many_classes(logits: Array, labels: Labels) -> Iterator[Candidate]:
@@ -240,14 +248,18 @@ class Fitted(NamedTuple):
 
 def log_softmax(logits: Array) -> Array:
     """Of finite logits; for two classes SciPy's, which allows for infinite ones, takes half as long again."""
-    shifted = logits - logits.max(axis=1, keepdims=True)
-    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)))
+    xp, shifted = namespace(logits), logits - fn.largest(logits, axis=1)
+    return shifted - xp.log(xp.sum(xp.exp(shifted), axis=1, keepdims=True))
 
 
 def apply(features: list[Array], coef: Array, offset: Array) -> Array:
     """Logits: the offset, plus for every class its own features times its own coefficients."""
+    xp, parts = namespace(offset), _split(features, coef)
+    if xp is not np:
+        columns = zip(columns_of(offset), features, parts, strict=True)
+        return xp.stack([v + fn.matmul(own, part) if part.size else v for v, own, part in columns], axis=1)
     logits = np.array(offset)
-    for k, part in enumerate(_split(features, coef)):
+    for k, part in enumerate(parts):
         if part.size:
             logits[:, k] += features[k] @ part
     return logits

@@ -8,7 +8,6 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special as sc
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -25,7 +24,8 @@ from properly.inputs.scores import (
     checked_values,
     class_log_odds,
 )
-from properly.numeric.probabilities import Array
+from properly.numeric import functions as fn
+from properly.numeric.arrays import Array, columns_of, namespace
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -119,6 +119,6 @@ class BinaryCalibrator(Calibrator):
         self.maps_ = [self._fit_map(part) for part in sample.against_rest()]
 
     def _log_scores(self, scores: Array) -> Array:
-        own = class_log_odds(scores, self._of_probabilities).T
+        own = columns_of(class_log_odds(scores, self._of_probabilities))
         columns = [each.log_odds(score) for each, score in zip(self.maps_, own, strict=True)]
-        return columns[0] if scores.ndim == 1 else np.asarray(sc.log_expit(np.column_stack(columns)))
+        return columns[0] if scores.ndim == 1 else fn.log_expit(namespace(scores).stack(columns, axis=1))

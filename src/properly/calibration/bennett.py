@@ -141,7 +141,7 @@ class AsymmetricLaplaceCalibration(DensityCalibration):
         at = SortedScores.between(score, weight, *_around_the_mode(score, weight))
         best = _best_of_equals(np.sqrt(at.left) + np.sqrt(at.right), rising)
         left, right = float(at.left[best]), float(at.right[best])
-        both = np.sqrt(left) * np.sqrt(right)
+        both = float(np.sqrt(left) * np.sqrt(right))
         return TwoPieceDensity(float(at.score[best]), (left + both) / at.weight, (right + both) / at.weight, 1, 1)
 
 

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special as sc
 from sklearn import get_config
 from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
@@ -23,12 +22,13 @@ from sklearn.utils.validation import _check_method_params, has_fit_parameter
 
 from properly.calibration.base import Calibrator
 from properly.calibration.methods import calibrator_of
-from properly.classifier import LogScoreClassifier, log_probabilities, probabilities
+from properly.classifier import LogScoreClassifier, difference, log_probabilities, probabilities
 from properly.inputs.labels import checked_labels, require_labels
 from properly.inputs.scores import LogProbabilityReader, ScoreReader
 from properly.inputs.unwrap import innermost
 from properly.inputs.weights import checked_weight
-from properly.numeric.probabilities import Array, as_float
+from properly.numeric import functions as fn
+from properly.numeric.arrays import Array, columns_of, floats, namespace
 
 Indices = NDArray[np.intp]
 
@@ -176,13 +176,15 @@ class CalibratedClassifier(MetaEstimatorMixin, LogScoreClassifier):
         parts = [pair.log_scores(X) for pair in self.pairs_]
         if len(parts) == 1:
             return parts[0]
-        log_p = sc.logsumexp([log_probabilities(part) for part in parts], axis=0) - np.log(len(parts))
-        return np.asarray(log_p[:, 1] - log_p[:, 0] if len(self.classes_) == 2 else log_p)
+        stacked = namespace(parts[0]).stack([log_probabilities(part) for part in parts])
+        log_p = fn.logsumexp(stacked, axis=0) - float(np.log(len(parts)))
+        return difference(log_p) if len(self.classes_) == 2 else log_p
 
     def predict_proba(self, X: Any) -> Array:
         """Class probabilities of shape (n, K), one column per entry of ``classes_``: the mean over the pairs."""
         X = self._read(X)
-        return np.asarray(sum(probabilities(pair.log_scores(X)) for pair in self.pairs_) / len(self.pairs_))
+        first, *others = (probabilities(pair.log_scores(X)) for pair in self.pairs_)
+        return sum(others, start=first) / len(self.pairs_)
 
     @property
     def estimator_(self) -> Any:
@@ -335,18 +337,19 @@ def scores_of(estimator: Any, X: Any) -> Array:
     The latter are infinite where a probability is 0 or 1.
     """
     if _decides(estimator):
-        scores = as_float(estimator.decision_function(X), "decision_function")
+        (scores,) = floats(decision_function=estimator.decision_function(X))
         if scores.ndim == 2 and scores.shape[1] > 1:
             _refuse_pairs(innermost(estimator))
-        return scores[:, 0] if scores.ndim == 2 and scores.shape[1] == 1 else scores
+        return columns_of(scores)[0] if scores.ndim == 2 and scores.shape[1] == 1 else scores
     with np.errstate(divide="ignore"):
         if hasattr(estimator, "predict_log_proba"):
-            log_p = as_float(estimator.predict_log_proba(X), "predict_log_proba")
+            (log_p,) = floats(predict_log_proba=estimator.predict_log_proba(X))
         elif hasattr(estimator, "predict_proba"):
-            log_p = np.log(as_float(estimator.predict_proba(X), "predict_proba"))
+            (p,) = floats(predict_proba=estimator.predict_proba(X))
+            log_p = namespace(p).log(p)
         else:
             raise _no_scores(estimator)
-    return log_p[:, 1] - log_p[:, 0] if log_p.shape[1] == 2 else log_p
+    return difference(log_p) if log_p.shape[1] == 2 else log_p
 
 
 def _decides(estimator: Any) -> bool:

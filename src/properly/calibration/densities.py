@@ -10,9 +10,9 @@ import numpy as np
 
 from properly.calibration.base import BinaryCalibrator
 from properly.inputs.scores import BinarySample
+from properly.numeric.arrays import Array, constant, floats, namespace
 from properly.numeric.isotonic import in_order
 from properly.numeric.limits import FARTHEST
-from properly.numeric.probabilities import Array
 from properly.numeric.scaling import Standardizer
 
 # ∫ exp(-x^power/power) dx over the positive half line
@@ -40,16 +40,17 @@ class TwoPieceDensity:
 
     def log_density(self, score: Array) -> Array:
         """ln f of every score."""
-        distance = np.asarray(score, dtype=np.float64) - self.mode
+        (score,) = floats(score=score)
+        xp, distance = namespace(score), score - self.mode
         left = distance <= 0.0
         with np.errstate(over="ignore"):
-            d = np.abs(distance) / np.where(left, self.left_scale, self.right_scale)
+            d = xp.abs(distance) / xp.where(left, constant(self.left_scale, score), self.right_scale)
             if self.left_power == self.right_power:
                 fall = d if self.left_power == 1 else 0.5 * d * d
             else:
-                fall = np.where(np.where(left, self.left_power, self.right_power) == 1, d, 0.5 * d * d)
+                fall = xp.where(left if self.left_power == 1 else ~left, d, 0.5 * d * d)
         mass = HALF_MASS[self.left_power] * self.left_scale + HALF_MASS[self.right_power] * self.right_scale
-        return -np.log(mass) - fall
+        return -float(np.log(mass)) - fall
 
     def derivatives(self, inside: float, at: float) -> tuple[float, float]:
         """First derivative of ln f at a point, and the second, as continued from the side where `inside` lies."""
@@ -140,12 +141,13 @@ class DensityMap:
         return self._monotone(z) if self.direction else self._plain(z)
 
     def _plain(self, z: Array) -> Array:
+        xp = namespace(z)
         low, high = sorted((self.rest.mode, self.own.mode))
-        between = np.clip(z, low, high)
+        between = xp.clip(z, low, high)
         log_ratio = self.own.log_density(between) - self.rest.log_density(between)
-        log_ratio = log_ratio + self._beyond(high, np.maximum(z - high, 0.0), high + 1.0)
-        log_ratio = log_ratio + self._beyond(low, np.minimum(z - low, 0.0), low - 1.0)
-        return self.log_prior_odds + np.clip(log_ratio, -_MOST_LOG_ODDS, _MOST_LOG_ODDS)
+        log_ratio = log_ratio + self._beyond(high, xp.maximum(z - high, 0.0), high + 1.0)
+        log_ratio = log_ratio + self._beyond(low, xp.minimum(z - low, 0.0), low - 1.0)
+        return self.log_prior_odds + xp.clip(log_ratio, -_MOST_LOG_ODDS, _MOST_LOG_ODDS)
 
     def _beyond(self, mode: float, distance: Array, inside: float) -> Array:
         """How the log-ratio changes from the outer mode on: a parabola from its derivatives there.
@@ -172,16 +174,16 @@ class DensityMap:
         Between z and the middle the curve is highest or lowest at one of them, or where it turns. A falling curve
         is a rising one upside down.
         """
-        middle = 0.5 * (self.rest.mode + self.own.mode)
+        xp, middle = namespace(z), 0.5 * (self.rest.mode + self.own.mode)
         at_middle = self.direction * float(self._plain(np.array(middle)))
         result = self.direction * self._plain(z)
-        result = np.where(z >= middle, np.maximum(result, at_middle), np.minimum(result, at_middle))
+        result = xp.where(z >= middle, xp.maximum(result, at_middle), xp.minimum(result, at_middle))
         for turn in self._turns():
             at_turn = self.direction * float(self._plain(np.array(turn)))
             if turn >= middle:
-                result = np.where(z >= turn, np.maximum(result, at_turn), result)
+                result = xp.where(z >= turn, xp.maximum(result, at_turn), result)
             else:
-                result = np.where(z <= turn, np.minimum(result, at_turn), result)
+                result = xp.where(z <= turn, xp.minimum(result, at_turn), result)
         return self.direction * result
 
     def _turns(self) -> list[float]:

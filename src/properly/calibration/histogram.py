@@ -11,7 +11,8 @@ from scipy import special as sc
 from properly.calibration.base import BinaryCalibrator
 from properly.inputs.options import checked_count, choose
 from properly.inputs.scores import BinarySample
-from properly.numeric.probabilities import Array
+from properly.numeric import functions as fn
+from properly.numeric.arrays import Array
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class HistogramMap:
 
     def log_odds(self, score: Array) -> Array:
         with np.errstate(divide="ignore"):
-            return (np.log(self.positive) - np.log(self.negative))[np.searchsorted(self.edges, score, side="right")]
+            return fn.entries(np.log(self.positive) - np.log(self.negative), fn.step_of(self.edges, score))
 
 
 def _equal_width(sample: BinarySample, n_bins: int) -> Array:

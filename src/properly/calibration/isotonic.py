@@ -9,8 +9,9 @@ import numpy as np
 from properly.calibration.base import BinaryCalibrator
 from properly.inputs.options import choose
 from properly.inputs.scores import BinarySample
+from properly.numeric import functions as fn
+from properly.numeric.arrays import Array, namespace
 from properly.numeric.isotonic import pooled_blocks
-from properly.numeric.probabilities import Array
 from properly.numeric.scaling import Standardizer
 
 _TIE_BREAKER = 1e-6  # the log-odds rise by at most twice this to keep the ranking strict
@@ -31,19 +32,19 @@ class IsotonicMap:
     strict: Standardizer | None
 
     def log_odds(self, score: Array) -> Array:
+        xp = namespace(score)
         if self.linear:
             knots = np.stack([self.first, self.last]).T.ravel()
-            p = np.interp(score, knots, np.repeat(self.rate, 2))
-            q = np.interp(score, knots, np.repeat(self.complement, 2))
+            p, q = (fn.interp(score, knots, np.repeat(each, 2)) for each in (self.rate, self.complement))
         else:
-            block = np.maximum(np.searchsorted(self.first, score, side="right") - 1, 0)
-            p, q = self.rate[block], self.complement[block]
+            block = fn.step_of(self.first[1:], score)  # before the first block counts as the first
+            p, q = fn.entries(self.rate, block), fn.entries(self.complement, block)
         with np.errstate(divide="ignore"):
-            log_odds = np.log(p) - np.log(q)
+            log_odds = xp.log(p) - xp.log(q)
         if self.strict is None:
             return log_odds
         z = self.strict(score)
-        return log_odds + _TIE_BREAKER * z / (1.0 + np.abs(z))
+        return log_odds + _TIE_BREAKER * z / (1.0 + xp.abs(z))
 
 
 _LINEAR = {"step": False, "linear": True}

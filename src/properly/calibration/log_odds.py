@@ -20,8 +20,9 @@ from properly.engines.base import Engine
 from properly.engines.memory import MemoryEngine
 from properly.inputs.scores import BinarySample
 from properly.kernels import Block, Statistic
+from properly.numeric import functions as fn
+from properly.numeric.arrays import Array, namespace
 from properly.numeric.limits import FARTHEST
-from properly.numeric.probabilities import Array
 from properly.numeric.scaling import Standardizer
 from properly.solvers import Status, shrinks_linearly
 from properly.solvers.dense import newton_minimum, solve_least_norm
@@ -43,7 +44,13 @@ class LinearMap:
         return cls(features, fit.coef, fit.intercept)
 
     def log_odds(self, score: Array) -> Array:
-        return self.intercept + np.asarray(self.features(score) @ self.coef)
+        return self.intercept + fn.matmul(self.features(score), self.coef)
+
+
+def as_columns(*columns: Array) -> Array:
+    """Beside each other; each in one piece of memory, where that is NumPy's."""
+    xp = namespace(*columns)
+    return np.stack(columns).T if xp is np else xp.stack(columns, axis=1)
 
 
 @dataclass(frozen=True)
@@ -59,7 +66,7 @@ class Powers:
 
     def __call__(self, score: Array) -> Array:
         z = self.standardize(score)
-        return np.stack([z, z * z]).T if self.degree == 2 else z[:, None]
+        return as_columns(z, z * z) if self.degree == 2 else z[:, None]
 
 
 @dataclass(eq=False, repr=False)
@@ -132,9 +139,10 @@ class LogProbabilities:
     """ln p and -ln q of a log-odds; beyond ±1e100 it counts as that."""
 
     def __call__(self, score: Array) -> Array:
-        v = np.clip(score, -FARTHEST, FARTHEST)
-        log_p = np.minimum(v, 0.0) - np.log1p(np.exp(-np.abs(v)))
-        return np.stack([log_p, v - log_p]).T  # -ln q = ln(p/q) - ln p
+        xp = namespace(score)
+        v = xp.clip(score, -FARTHEST, FARTHEST)
+        log_p = xp.minimum(v, 0.0) - xp.log1p(xp.exp(-xp.abs(v)))
+        return as_columns(log_p, v - log_p)  # -ln q = ln(p/q) - ln p
 
 
 class BetaCalibration(BinaryCalibrator):
@@ -190,7 +198,7 @@ class Hinges:
 
     def __call__(self, score: Array) -> Array:
         z = self.standardize(score)
-        return np.stack([z, *(np.maximum(z - knot, 0.0) for knot in self.knots)]).T
+        return as_columns(z, *(namespace(z).maximum(z - knot, 0.0) for knot in self.knots.tolist()))
 
 
 class PiecewiseLogOddsCalibration(BinaryCalibrator):

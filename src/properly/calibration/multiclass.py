@@ -6,17 +6,18 @@ from dataclasses import dataclass
 from typing import Protocol, Self
 
 import numpy as np
-from scipy import special as sc
 
 from properly.calibration.base import BinaryCalibrator, Calibrator
 from properly.calibration.methods import calibrator_of
 from properly.inputs.options import choose
 from properly.inputs.scores import BinarySample, Sample, ScoreReader, class_log_odds
-from properly.numeric.probabilities import Array
+from properly.numeric import functions as fn
+from properly.numeric.arrays import Array, as_integers, columns_of, constant, is_traced, namespace
 
 _TIE_BREAKER = 1e-9  # by which the most probable class stays ahead in log-probability
 _WIDEST_GAP = 1e300  # between logits: products with slopes and sums of a few are still numbers
 _MAX_ITER = 100
+_STEPS_OF_A_GRAPH = 30  # ONNX has no way to stop a loop by its values that costs less; 23 were the most ever needed
 
 
 class Target(Protocol):
@@ -44,18 +45,23 @@ class Confidence:
         return cls(calibrator._fit_binary(BinarySample(class_log_odds(sample.scores)[rows, top], right, sample.weight)))
 
     def log_scores(self, logits: Array) -> Array:
-        top = logits.argmax(axis=1)
-        other = np.arange(logits.shape[1]) != top[:, None]
-        before = class_log_odds(logits)[~other]
-        after = np.full(len(logits), self.constant) if self.calibrator is None else self.calibrator._log_scores(before)
+        xp, n_classes = namespace(logits), logits.shape[1]
+        top = xp.argmax(logits, axis=1, keepdims=True)
+        place = constant(np.arange(n_classes), logits)
+        others = place[:-1] + as_integers(place[:-1] >= top)
+        before = xp.take_along_axis(class_log_odds(logits), top, axis=1)
+        after = xp.full_like(before, self.constant)
+        if self.calibrator is not None:
+            after = self.calibrator._log_scores(columns_of(before)[0])[:, None]
         with np.errstate(over="ignore"):
-            gaps = np.minimum(logits.max(axis=1, keepdims=True) - logits, _WIDEST_GAP)[other].reshape(len(logits), -1)
+            gaps = fn.largest(logits, axis=1) - xp.take_along_axis(logits, others, axis=1)
+        gaps = xp.minimum(gaps, _WIDEST_GAP)
         # The top class has 0, the others the logarithms of their odds against it.
-        raised = -gaps - sc.logsumexp(-gaps, axis=1, keepdims=True) - after[:, None]
-        lowered = -_slope(gaps, after)[:, None] * gaps - _TIE_BREAKER
-        result = np.zeros_like(logits)
-        result[other] = np.where((after < before)[:, None], lowered, raised).ravel()
-        return result
+        raised = -gaps - fn.logsumexp(-gaps, axis=1, keepdims=True) - after
+        lowered = -_slope(gaps, after) * gaps - _TIE_BREAKER
+        result = xp.where(after < before, lowered, raised)
+        back = xp.minimum(place - as_integers(place > top), n_classes - 2)
+        return xp.where(place == top, 0.0, xp.take_along_axis(result, back, axis=1))
 
 
 def _slope(gaps: Array, log_odds: Array) -> Array:
@@ -65,13 +71,15 @@ def _slope(gaps: Array, log_odds: Array) -> Array:
     solution. 0 if the log-odds are too low for any t, 1 if they are too high.
     """
     # A root of one variable in every row, which no step can overshoot: the solver for minima has nothing to add.
-    t = np.zeros(len(gaps))
-    for _ in range(_MAX_ITER):
-        total = sc.logsumexp(-t[:, None] * gaps, axis=1)
-        falling = np.sum(np.exp(-t[:, None] * gaps - total[:, None]) * gaps, axis=1)
-        step = np.divide(np.maximum(total + log_odds, 0.0), falling, out=np.zeros_like(t), where=falling > 0.0)
-        longer = np.minimum(t + step, 1.0)
-        if np.all(longer - t <= 1e-12 * longer):
+    xp, nearest = namespace(gaps), fn.largest(-gaps, axis=1)
+    t = xp.zeros_like(log_odds)
+    for _ in range(_STEPS_OF_A_GRAPH if is_traced(t) else _MAX_ITER):
+        total = fn.logsumexp(-t * gaps, axis=1, keepdims=True, highest=t * nearest)
+        falling = xp.sum(xp.exp(-t * gaps - total) * gaps, axis=1, keepdims=True)
+        moves = falling > 0.0
+        step = xp.where(moves, xp.maximum(total + log_odds, 0.0) / xp.where(moves, falling, 1.0), 0.0)
+        longer = xp.minimum(t + step, 1.0)
+        if not is_traced(t) and xp.all(longer - t <= 1e-12 * longer):
             break
         t = longer
     return t
@@ -90,8 +98,9 @@ class Classwise:
         return cls(parts, sample.of_probabilities)
 
     def log_scores(self, logits: Array) -> Array:
-        columns = zip(self.calibrators, class_log_odds(logits, self.of_probabilities).T, strict=True)
-        return np.asarray(sc.log_expit(np.column_stack([each._log_scores(score) for each, score in columns])))
+        own = columns_of(class_log_odds(logits, self.of_probabilities))
+        columns = [each._log_scores(score) for each, score in zip(self.calibrators, own, strict=True)]
+        return fn.log_expit(namespace(logits).stack(columns, axis=1))
 
 
 @dataclass(frozen=True)

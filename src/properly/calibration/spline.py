@@ -12,7 +12,8 @@ from properly.calibration.base import BinaryCalibrator
 from properly.calibration.log_odds import LinearMap, LogOdds, fit_log_odds
 from properly.inputs.options import checked_count
 from properly.inputs.scores import BinarySample
-from properly.numeric.probabilities import Array
+from properly.numeric import functions as fn
+from properly.numeric.arrays import Array, beside, constant, namespace
 from properly.numeric.scaling import Standardizer
 
 _STRENGTHS = 10.0 ** np.arange(-3.0, 4.0)
@@ -34,17 +35,18 @@ class NaturalSplines:
         z = self.standardize(score)
         if not self.basis.size:
             return z[:, None]
-        return np.asfortranarray(np.column_stack([z, _natural_cubes(z, self.knots) @ self.basis]))
+        columns = beside(z[:, None], fn.matmul(_natural_cubes(z, self.knots), self.basis))
+        return np.asfortranarray(columns) if namespace(z) is np else columns
 
 
 def _natural_cubes(z: Array, knots: Array) -> Array:
     """Splines of truncated cubes that are straight outside the knots (Hastie, Tibshirani & Friedman, 5.2.1)."""
-    inner, last = knots[:-1], knots[-1]
+    xp, inner, last = namespace(z), knots[:-1], float(knots[-1])
     # Right of the last knot the cubes cancel down to a straight line; writing it as such keeps its digits.
-    inside = np.minimum(z, last)[:, None]
-    beyond = np.maximum(z - last, 0.0)[:, None]
-    reach = np.maximum(inside - inner, 0.0)
-    curve = reach * reach * reach / (last - inner) + 3.0 * (last - inner) * beyond
+    inside = xp.minimum(z, last)[:, None]
+    beyond = xp.maximum(z - last, 0.0)[:, None]
+    reach = xp.maximum(inside - constant(inner, z), 0.0)
+    curve = reach * reach * reach / constant(last - inner, z) + constant(3.0 * (last - inner), z) * beyond
     return curve[:, :-1] - curve[:, -1:]
 
 

@@ -10,10 +10,11 @@ from scipy import optimize
 from scipy import special as sc
 
 from properly.calibration.base import Calibrator
-from properly.classifier import log_probabilities
+from properly.classifier import difference, log_probabilities
 from properly.inputs.scores import Sample
+from properly.numeric import functions as fn
+from properly.numeric.arrays import Array, constant, namespace
 from properly.numeric.limits import FARTHEST, LARGEST, SMALLEST
-from properly.numeric.probabilities import Array
 from properly.numeric.scaling import root_mean_square
 from properly.solvers.dense import newton_minimum
 
@@ -69,7 +70,7 @@ class TemperatureScaling(Calibrator):
 def bounded(logits: Array, slope: float = 1.0) -> Array:
     """Logits times a slope; beyond ±1e100 they count as that, so that what is done to them cannot overflow."""
     with np.errstate(over="ignore"):
-        return np.clip(slope * logits, -FARTHEST, FARTHEST)
+        return namespace(logits).clip(slope * logits, -FARTHEST, FARTHEST)
 
 
 def best_slope(sample: Sample) -> float:
@@ -110,7 +111,7 @@ class _Point(NamedTuple):
 def _centred(logits: Array) -> Array:
     """Only differences within a row matter; with the largest at 0 nothing overflows."""
     with np.errstate(over="ignore"):
-        return np.maximum(logits - logits.max(axis=1, keepdims=True), -LARGEST)
+        return namespace(logits).maximum(logits - fn.largest(logits, axis=1), -LARGEST)
 
 
 class _Slope(NamedTuple):
@@ -193,15 +194,16 @@ class EnsembleTemperatureScaling(Calibrator):
 
     def _log_scores(self, scores: Array) -> Array:
         with np.errstate(divide="ignore"):
-            log_weight = np.log(self.weights_)[:, None, None]
-        log_p = sc.logsumexp(_log_forecasts(scores, self.slope_) + log_weight, axis=0)
-        return np.asarray(log_p[:, 1] - log_p[:, 0] if scores.ndim == 1 else log_p)
+            log_weight = constant(np.log(self.weights_)[:, None, None], scores)
+        log_p = fn.logsumexp(_log_forecasts(scores, self.slope_) + log_weight, axis=0)
+        return difference(log_p) if scores.ndim == 1 else log_p
 
 
 def _log_forecasts(scores: Array, slope: float) -> Array:
     """The logarithms of the three forecasts, of shape (3, n, K)."""
+    xp = namespace(scores)
     tempered, raw = log_probabilities(bounded(scores, slope)), log_probabilities(bounded(scores))
-    return np.stack([tempered, raw, np.full_like(raw, -np.log(raw.shape[1]))])
+    return xp.stack([tempered, raw, xp.full_like(raw, -float(np.log(raw.shape[1])))])
 
 
 def _mixture_weights(log_p: Array, weight: Array | None) -> Array:

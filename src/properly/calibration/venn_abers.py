@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike
 
 from properly.calibration.base import BinaryCalibrator
 from properly.inputs.scores import BinarySample, class_log_odds
+from properly.numeric import functions as fn
+from properly.numeric.arrays import Array, columns_of, namespace
 from properly.numeric.isotonic import isotonic_blocks
-from properly.numeric.probabilities import Array
 
 
 @dataclass(frozen=True)
@@ -24,13 +25,13 @@ class VennAbersMap:
 
     def interval(self, score: Array) -> tuple[Array, Array]:
         """(1 - p₀, p₁)."""
-        q0 = np.concatenate([[1.0], self.q0])[np.searchsorted(self.lower_scores, score, side="right")]
-        p1 = np.append(self.p1, 1.0)[np.searchsorted(self.upper_scores, score)]
+        q0 = fn.entries(np.append(1.0, self.q0), fn.step_of(self.lower_scores, score))
+        p1 = fn.entries(np.append(self.p1, 1.0), fn.step_of(self.upper_scores, score, "left"))
         return q0, p1
 
     def log_odds(self, score: Array) -> Array:
         q0, p1 = self.interval(score)
-        return np.log(p1) - np.log(q0)
+        return namespace(score).log(p1) - namespace(score).log(q0)
 
 
 class VennAbersCalibration(BinaryCalibrator):
@@ -69,10 +70,13 @@ class VennAbersCalibration(BinaryCalibrator):
     def predict_interval(self, scores: ArrayLike) -> tuple[Array, Array]:
         """(p₀, p₁) of the second class, each of shape (n,); of every class, (n, K), if there are more than two."""
         read = self._read(scores)
-        own = class_log_odds(read, self._of_probabilities).T
+        own = columns_of(class_log_odds(read, self._of_probabilities))
         pairs = [each.interval(score) for each, score in zip(self.maps_, own, strict=True)]
-        q0, p1 = (np.column_stack(columns) for columns in zip(*pairs, strict=True))
-        return (1.0 - q0[:, 0], p1[:, 0]) if read.ndim == 1 else (1.0 - q0, p1)
+        if read.ndim == 1:
+            ((q0, p1),) = pairs
+        else:
+            q0, p1 = (namespace(read).stack(columns, axis=1) for columns in zip(*pairs, strict=True))
+        return 1.0 - q0, p1
 
     def _fit_map(self, sample: BinarySample) -> VennAbersMap:
         score, index = np.unique(sample.score, return_inverse=True)

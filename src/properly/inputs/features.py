@@ -11,13 +11,14 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_X_y, validate_data
 
 from properly.inputs.frames import column_at, column_names, is_category, is_frame, located, missing_in
-from properly.numeric.probabilities import Array
+from properly.inputs.weights import checked_offset
+from properly.numeric.arrays import Array, anywhere, floats, is_traced, namespace, to_numpy
 
 Categories = dict[int, NDArray[Any]]
 """The known values of each categorical column, by its position, in the order of their codes."""
@@ -47,6 +48,18 @@ def checked_features(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
     if reset:
         estimator.n_features_in_ = X.shape[1]
     return X
+
+
+def checked_array(estimator: Any, X: Any, offset: ArrayLike | None) -> tuple[Any, Any]:
+    """X and an offset as arrays of float64 of a library other than NumPy, with the features of a fitted estimator."""
+    X, offset = floats(X=X, offset=offset)
+    if X.ndim != 2 or X.shape[1] != estimator.n_features_in_:
+        raise ValueError(f"X must have shape (n, {estimator.n_features_in_}), as in fit, got {X.shape}.")
+    if anywhere(~namespace(X).isfinite(X)):
+        raise ValueError("X must be finite; drop or impute missing values first.")
+    if offset is not None and not is_traced(X):
+        checked_offset(to_numpy(offset), X.shape[0], len(estimator.classes_))
+    return X, offset
 
 
 def check_names(estimator: BaseEstimator, names: list[str], *, reset: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -11,8 +12,9 @@ from scipy import special as sc
 
 from properly.inputs.labels import check_lengths, checked_labels
 from properly.inputs.weights import checked_weight
+from properly.numeric import functions as fn
+from properly.numeric.arrays import Array, anywhere, columns_of, constant, floats, namespace, to_numpy
 from properly.numeric.limits import LARGEST, LOG_SMALLEST
-from properly.numeric.probabilities import Array, as_float
 
 _NEARLY_ONE = 1e-6
 
@@ -56,7 +58,7 @@ class Sample(NamedTuple):
 
     def against_rest(self) -> list[BinarySample]:
         """The second of two classes against the first, or each of more against the others."""
-        columns = class_log_odds(self.scores, self.of_probabilities).T
+        columns = columns_of(class_log_odds(self.scores, self.of_probabilities))
         own = [1] if len(columns) == 1 else range(len(columns))
         return [BinarySample(score, self.codes == k, self.weight) for score, k in zip(columns, own, strict=True)]
 
@@ -74,7 +76,7 @@ class ScoreReader:
 
     def __call__(self, values: Array) -> Array:
         return _refused_unless(
-            np.isfinite(values),
+            namespace(values).isfinite(values),
             values,
             "scores must be finite, got {}; drop such rows, or pass probabilities with "
             'input="probability", where 0 and 1 are allowed.',
@@ -109,8 +111,9 @@ class LogProbabilityReader:
         return cls(low - float(np.log1p(-np.exp(low))), float(np.log1p(-np.exp(high))) - high)
 
     def __call__(self, values: Array) -> Array:
-        scores = _refused_unless(~np.isnan(values), values, "scores must be numbers, got {}; drop such rows.")
-        return np.clip(scores, self.low, self.high)
+        xp = namespace(values)
+        scores = _refused_unless(~xp.isnan(values), values, "scores must be numbers, got {}; drop such rows.")
+        return xp.clip(scores, self.low, self.high)
 
 
 @dataclass(frozen=True)
@@ -136,19 +139,19 @@ class ProbabilityReader(LogProbabilityReader):
             values,
             'probabilities must lie in [0, 1], got {}; use input="score" for scores that are not probabilities.',
         )
-        return np.clip(_logarithms(p), self.low, self.high)
+        return namespace(p).clip(_logarithms(p), self.low, self.high)
 
 
-def _refused_unless(good: NDArray[np.bool_], values: Array, message: str) -> Array:
-    if not good.all():
-        raise ValueError(message.format(values[~good][0]))
+def _refused_unless(good: Any, values: Array, message: str) -> Array:
+    if anywhere(~good):
+        raise ValueError(message.format(to_numpy(values)[to_numpy(~good)][0]))
     return values
 
 
 def _logarithms(p: Array) -> Array:
     """Log-odds of the second of two classes, or the logarithms of more probabilities."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(sc.logit(p) if p.ndim == 1 else np.log(p))
+        return fn.logit(p) if p.ndim == 1 else namespace(p).log(p)
 
 
 def _half_the_smallest(log_p: Array) -> float:
@@ -163,10 +166,10 @@ INPUTS: dict[str, type[Reader]] = {"score": ScoreReader, "probability": Probabil
 
 def checked_values(scores: ArrayLike, n_classes: int) -> Array:
     """Scores or probabilities as numbers of the right shape: (n,) for two classes, (n, K) for K > 2."""
-    values = as_float(scores, "scores")
+    (values,) = floats(scores=scores)
     if n_classes == 2:
         if values.ndim == 2 and values.shape[1] == 1:
-            return values[:, 0]
+            return columns_of(values)[0]
         if values.ndim == 2 and values.shape[1] == 2:
             raise ValueError(
                 f"scores has shape {values.shape}, but two classes need one score for each row: pass the column of the "
@@ -208,30 +211,31 @@ def class_log_odds(scores: Array, of_probabilities: bool = False) -> Array:
 
     Logarithms of probabilities give ln(p_k/(1 - p_k)), whatever the other probabilities are: equal ones stay equal.
     """
+    xp = namespace(scores)
     if scores.ndim == 1:
         return scores[:, None]
+    top = xp.argmax(scores, axis=1, keepdims=True) == constant(np.arange(scores.shape[1]), scores)
     if of_probabilities:
-        return _log_odds_of_logarithms(scores)
+        return _log_odds_of_logarithms(scores, top)
     with np.errstate(over="ignore", divide="ignore"):
-        log_p = np.maximum(sc.log_softmax(scores, axis=1), -LARGEST)
-        log_odds = log_p - np.log1p(-np.exp(log_p))
+        log_p = xp.maximum(fn.log_softmax(scores, axis=1), -LARGEST)
+        log_odds = log_p - xp.log1p(-xp.exp(log_p))
     # The largest p may be 1 up to rounding: there the others are added up.
-    rows, top = np.arange(len(scores)), scores.argmax(axis=1)
-    largest = log_p[rows, top]
-    log_p[rows, top] = -np.inf
-    log_odds[rows, top] = largest - sc.logsumexp(log_p, axis=1)
-    return np.asarray(log_odds)
+    return xp.where(top, log_p - fn.logsumexp(xp.where(top, -math.inf, log_p), axis=1, keepdims=True), log_odds)
 
 
-def _log_odds_of_logarithms(log_p: Array) -> Array:
+def _log_odds_of_logarithms(log_p: Array, top: Any) -> Array:
     """ln p - ln(1 - p); where p is 1 but for a millionth, the others are added up: 1 - p would be rounding."""
+    xp = namespace(log_p)
     with np.errstate(divide="ignore"):
-        log_rest = np.where(log_p < -np.log(2.0), np.log1p(-np.exp(log_p)), np.log(-np.expm1(log_p)))
-    row, column = np.nonzero(log_p > -_NEARLY_ONE)
-    others = log_p[row]
-    others[np.arange(len(row)), column] = -np.inf
-    log_rest[row, column] = sc.logsumexp(others, axis=1) if len(row) else 0.0
-    return np.asarray(log_p - log_rest)
+        log_rest = xp.where(log_p < -math.log(2.0), xp.log1p(-xp.exp(log_p)), xp.log(-xp.expm1(log_p)))
+    near = top & (log_p > -_NEARLY_ONE)
+    if xp is not np:
+        others = fn.logsumexp(xp.where(near, -math.inf, log_p), axis=1, keepdims=True)
+        return log_p - xp.where(near, others, log_rest)
+    rows = near.any(axis=1)
+    log_rest[near] = sc.logsumexp(np.where(near[rows], -np.inf, log_p[rows]), axis=1) if rows.any() else 0.0
+    return log_p - log_rest
 
 
 _LARGEST_TO_SQUARE = 1e150  # sums of squares must not overflow

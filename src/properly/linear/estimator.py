@@ -15,12 +15,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from properly.classifier import LinkScoreClassifier, chosen
 from properly.engines import Engine, prediction_engine, training_engine
+from properly.inputs.features import checked_array
 from properly.inputs.labels import require_two_classes
 from properly.kernels import Block
 from properly.linear.fitting import Data, Fit, Penalty, check_limits, fit_linear, warn_about, weight_by_class
 from properly.links import Link
 from properly.losses.softmax import AnyComposite
-from properly.numeric.probabilities import Array
+from properly.numeric import functions as fn
+from properly.numeric.arrays import Array, constant, is_foreign
 from properly.solvers import Solution
 
 
@@ -43,14 +45,20 @@ class LinearPredictor(LinkScoreClassifier):
     def _scores(self, X: Any, offset: ArrayLike | None) -> Array:
         """x·w + b + offset, of shape (n_samples, scores)."""
         check_is_fitted(self)
+        if is_foreign(X):
+            return self._linear_scores(*checked_array(self, X, offset))
         parts = list(prediction_engine(self, X, offset).map(self._block_scores))
         return np.concatenate(parts) if parts else np.empty((0, len(self.coef_)))
 
     def _block_scores(self, block: Block) -> Array:
-        scores = np.asarray(block.X @ self.coef_.T, dtype=np.float64) + self.intercept_
-        if block.offset is None:
+        return self._linear_scores(block.X, block.offset)
+
+    def _linear_scores(self, X: Any, offset: Array | None) -> Array:
+        scores: Array = fn.matmul(X, self.coef_.T)
+        scores = scores + constant(self.intercept_, scores)
+        if offset is None:
             return scores
-        return np.asarray(scores + (block.offset if block.offset.ndim == 2 else block.offset[:, None]))
+        return scores + (offset if offset.ndim == 2 else offset[:, None])
 
     def decision_function(self, X: Any, offset: ArrayLike | None = None) -> Array:
         """The score minus the score of p = 1/2, so that a positive value means the second class.

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
 
 from properly.engines import Engine
@@ -18,7 +17,8 @@ from properly.linear.estimator import LinearEstimator
 from properly.linear.fitting import Data, Fit, Penalty
 from properly.links import GEV, Link
 from properly.losses import BetaLoss, Composite, GEVLoss, LogLoss, Loss, get_loss
-from properly.numeric.probabilities import Array, as_float
+from properly.numeric import functions as fn
+from properly.numeric.arrays import Array, as_float, columns_of, constant, namespace
 
 _XIS = (-1.0, -0.75, -0.5, -0.25, 0.0, 0.25, 0.5, 0.75, 1.0)
 _SCORE = BetaLoss(0.5, 0.5)
@@ -154,15 +154,19 @@ class GEVCanonicalRegressionCV(LinearEstimator):
 
     def predict_proba(self, X: Any, offset: ArrayLike | None = None) -> Array:
         """Class probabilities: the weighted mean of those of the links in `links_`."""
-        return np.column_stack(self._pair(X, offset)[::-1])
+        p, q = self._pair(X, offset)
+        return namespace(p).stack([q, p], axis=1)
 
     def predict_log_proba(self, X: Any, offset: ArrayLike | None = None) -> Array:
         """The logarithms of the class probabilities, finite also where a probability is too small for float64."""
         scores = self._scores(X, offset)
+        xp, columns = namespace(scores), columns_of(scores)
         with np.errstate(all="ignore"):
-            logs = [link._logs(scores[:, i]) for i, link in enumerate(self.links_)]
-            log_p, log_q = logsumexp(logs, axis=0, b=self.weights_[:, None, None])
-            return np.column_stack([log_q, log_p]) - np.logaddexp(log_p, log_q)[:, None]
+            logs = [link._logs(score) for link, score in zip(self.links_, columns, strict=True)]
+            log_p, log_q = (
+                fn.logsumexp(xp.stack(side), axis=0, weight=self.weights_[:, None]) for side in zip(*logs, strict=True)
+            )
+            return xp.stack([log_q, log_p], axis=1) - fn.logaddexp(log_p, log_q)[:, None]
 
     def decision_function(self, X: Any, offset: ArrayLike | None = None) -> Array:
         """The log-odds of the second class, limited to ±745; with a single link the score minus that of p = 1/2."""
@@ -171,13 +175,21 @@ class GEVCanonicalRegressionCV(LinearEstimator):
             return super().decision_function(X, offset)
         p, q = self._pair(X, offset)
         with np.errstate(divide="ignore"):
-            return np.clip(np.log(p) - np.log(q), -745.0, 745.0)
+            return namespace(p).clip(namespace(p).log(p) - namespace(p).log(q), -745.0, 745.0)
 
     def _pair(self, X: Any, offset: ArrayLike | None) -> tuple[Array, Array]:
-        scores = self._scores(X, offset)
-        pairs = [link.inverse_pair(scores[:, i]) for i, link in enumerate(self.links_)]
-        p, q = np.tensordot(self.weights_, pairs, axes=1)
+        scores = columns_of(self._scores(X, offset))
+        pairs = [link.inverse_pair(score) for link, score in zip(self.links_, scores, strict=True)]
+        p, q = _weighted_sum(self.weights_, pairs)
         return p / (p + q), q / (p + q)  # the weights are rounded: their sum is not exactly 1
+
+
+def _weighted_sum(weights: Array, pairs: Sequence[tuple[Array, Array]]) -> Sequence[Array]:
+    xp = namespace(*pairs[0])
+    if xp is np:
+        return list(np.tensordot(weights, pairs, axes=1))
+    weight = constant(weights, pairs[0][0])
+    return [xp.tensordot(weight, xp.stack(side), axes=1) for side in zip(*pairs, strict=True)]
 
 
 def _weights(loss: Array) -> Array:

@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from properly.numeric.arrays import namespace
 from properly.numeric.probabilities import Array, Probabilities, as_probabilities, as_scores, unwrap
 
 
 class Link(ABC):
     """A strictly increasing map from probabilities to scores.
 
-    A subclass defines the private methods below. They take float64 arrays that were checked already, and run inside
-    ``np.errstate`` of the caller. With F the inverse link, p = F(v) and q = 1 - p, the *hazards* are
+    A subclass defines the private methods below. They take float64 arrays of any library that were checked already, and
+    run inside ``np.errstate`` of the caller. With F the inverse link, p = F(v) and q = 1 - p, the *hazards* are
     a = p'/p = d ln p/dv and b = p'/q = -d ln q/dv: with them, no loss has to multiply a number that overflows by one
     that underflows.
     """
@@ -67,7 +68,8 @@ class Link(ABC):
     def _log_hazards(self, v: Array) -> tuple[Array, Array]:
         """The logarithms of the hazards; a link whose hazards underflow overrides it."""
         a, b = self._hazards(v)
-        return np.log(a), np.log(b)
+        xp = namespace(a)
+        return xp.log(a), xp.log(b)
 
     @abstractmethod
     def _hazard_slopes(self, v: Array) -> tuple[Array, Array]:
@@ -93,6 +95,7 @@ class Link(ABC):
 
     def _weight_at(self, at: Probabilities) -> Array:
         """1/p' = dv/dp, the weight function of the canonical loss."""
+        xp = namespace(at.p)
         a, b = self._hazards(self._coordinate(at))
-        weight = np.where(at.p <= at.q, np.exp(-np.log(a) - at.log_p), np.exp(-np.log(b) - at.log_q))
-        return np.where(np.isnan(weight), np.inf, weight)  # p' vanishes at both ends
+        weight = xp.where(at.p <= at.q, xp.exp(-xp.log(a) - at.log_p), xp.exp(-xp.log(b) - at.log_q))
+        return xp.where(xp.isnan(weight), np.inf, weight)  # p' vanishes at both ends

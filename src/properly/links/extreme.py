@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
-from scipy import special as sc
 
 from properly.inputs.options import check_finite
 from properly.links.base import Link
 from properly.numeric import special
+from properly.numeric.arrays import namespace, on_host
+from properly.numeric.functions import exprel
 from properly.numeric.probabilities import Array, Probabilities
 
 _LOG_SMALL = -600.0  # below this ln t the leading terms are exact; t itself underflows at -745
+_SMALL = float(np.exp(_LOG_SMALL))
+_GAMMA = "the incomplete gamma function"
 
 
 class _ExtremeValue(Link):
@@ -26,7 +31,7 @@ class _ExtremeValue(Link):
 
     def _link(self, at: Probabilities) -> Array:
         log_t, xi = _log_minus_log(at), self._shape
-        return np.expm1(-xi * log_t) / xi if xi else -log_t
+        return namespace(log_t).expm1(-xi * log_t) / xi if xi else -log_t
 
     def _coordinate(self, at: Probabilities) -> Probabilities:
         return at
@@ -38,98 +43,107 @@ class _ExtremeValue(Link):
             return _log_minus_log(v)
         if not xi:
             return -v
-        scaled = xi * v
+        xp, scaled = namespace(v), xi * v
         inside = scaled > -1.0
-        log_t = np.log1p(np.where(inside, scaled, 0.0)) / -xi
-        return np.where(inside, log_t, np.copysign(np.inf, xi))
+        log_t = xp.log1p(xp.where(inside, scaled, 0.0)) / -xi
+        return xp.where(inside, log_t, math.copysign(math.inf, xi))
 
     def _pair(self, v: Array) -> tuple[Array, Array]:
-        t = np.exp(self._log_t(v))
-        return np.exp(-t), -np.expm1(-t)
+        xp = namespace(v)
+        t = xp.exp(self._log_t(v))
+        return xp.exp(-t), -xp.expm1(-t)
 
     def _logs(self, v: Array) -> tuple[Array, Array]:
-        log_t = self._log_t(v)
-        t = np.exp(log_t)
-        log_q = np.where(t < 1.0, log_t + np.log(sc.exprel(-np.minimum(t, 1.0))), np.log1p(-np.exp(-t)))
+        xp, log_t = namespace(v), self._log_t(v)
+        t = xp.exp(log_t)
+        log_q = xp.where(t < 1.0, log_t + xp.log(exprel(-xp.minimum(t, 1.0))), xp.log1p(-xp.exp(-t)))
         return -t, log_q
 
     def _derivative(self, v: Array) -> Array:
-        log_t = self._log_t(v)
-        return np.where(np.isinf(log_t), 0.0, _power_times_exponential(log_t, 1.0 + self._shape))
+        xp, log_t = namespace(v), self._log_t(v)
+        return xp.where(xp.isinf(log_t), 0.0, _power_times_exponential(log_t, 1.0 + self._shape))
 
     def _weight_at(self, at: Probabilities) -> Array:
-        power = 1.0 + self._shape
+        xp, power = namespace(at.p), 1.0 + self._shape
         log_weight = (-power * _log_minus_log(at) if power else 0.0) - at.log_p
-        return np.where(np.isneginf(at.log_p), np.inf, np.exp(log_weight))
+        return xp.where(at.log_p == -math.inf, math.inf, xp.exp(log_weight))
 
     def _hazards(self, v: Array | Probabilities) -> tuple[Array, Array]:
         xi, log_t = self._shape, self._log_t(v)
-        inner = np.where(np.isinf(log_t), 0.0, log_t)
-        t = np.exp(inner)
-        a = np.exp((1.0 + xi) * inner)
-        far_b = _power_times_exponential(inner, 1.0 + xi) / -np.expm1(-t)
-        b = np.where(t < 1.0, np.exp(xi * inner) / sc.exprel(t), far_b)
-        below, above = log_t == np.inf, log_t == -np.inf
-        last_a = np.inf if xi > -1.0 else float(xi == -1.0)  # t^(1+ξ) at t = ∞
-        last_b = np.inf if xi < 0.0 else float(xi == 0.0)  # t^ξ at t = 0
-        a = np.where(below, last_a, np.where(above, 0.0, a))
-        return a, np.where(above, last_b, np.where(below, 0.0, b))
+        xp = namespace(log_t)
+        inner = xp.where(xp.isinf(log_t), 0.0, log_t)
+        t = xp.exp(inner)
+        a = xp.exp((1.0 + xi) * inner)
+        far_b = _power_times_exponential(inner, 1.0 + xi) / -xp.expm1(-t)
+        b = xp.where(t < 1.0, xp.exp(xi * inner) / exprel(t), far_b)
+        below, above = log_t == math.inf, log_t == -math.inf
+        last_a = math.inf if xi > -1.0 else float(xi == -1.0)  # t^(1+ξ) at t = ∞
+        last_b = math.inf if xi < 0.0 else float(xi == 0.0)  # t^ξ at t = 0
+        a = xp.where(below, last_a, xp.where(above, 0.0, a))
+        return a, xp.where(above, last_b, xp.where(below, 0.0, b))
 
     def _log_hazards(self, v: Array | Probabilities) -> tuple[Array, Array]:
         xi, log_t = self._shape, self._log_t(v)
-        t = np.exp(log_t)
-        near = (xi * log_t if xi else 0.0) - np.log(sc.exprel(np.minimum(t, 1.0)))
-        far = (1.0 + xi) * log_t - t - np.log(-np.expm1(-t))
-        return (1.0 + xi) * log_t, np.where(t < 1.0, near, far)
+        xp = namespace(log_t)
+        t = xp.exp(log_t)
+        near = (xi * log_t if xi else 0.0) - xp.log(exprel(xp.minimum(t, 1.0)))
+        far = (1.0 + xi) * log_t - t - xp.log(-xp.expm1(-t))
+        return (1.0 + xi) * log_t, xp.where(t < 1.0, near, far)
 
     def _hazard_slopes(self, v: Array | Probabilities) -> tuple[Array, Array]:
         xi, log_t = self._shape, self._log_t(v)
-        outside = np.isinf(log_t)
-        inner = np.where(outside, 0.0, log_t)
+        xp = namespace(log_t)
+        outside = xp.isinf(log_t)
+        inner = xp.where(outside, 0.0, log_t)
         _, b = self._hazards(v)
-        slope_a = -(1.0 + xi) * np.exp((1.0 + 2.0 * xi) * inner)
-        slope_b = np.where(b > 0.0, b * (np.exp(xi * inner) * (_excess(np.exp(inner)) - xi)), 0.0)
-        return np.where(outside, 0.0, slope_a), np.where(outside, 0.0, slope_b)
+        slope_a = -(1.0 + xi) * xp.exp((1.0 + 2.0 * xi) * inner)
+        slope_b = xp.where(b > 0.0, b * (xp.exp(xi * inner) * (_excess(xp.exp(inner)) - xi)), 0.0)
+        return xp.where(outside, 0.0, slope_a), xp.where(outside, 0.0, slope_b)
 
     def _antiderivatives(self, v: Array | Probabilities) -> tuple[Array, Array]:
         xi, log_t = self._shape, self._log_t(v)
+        xp = namespace(log_t)
         v = self._link(v) if isinstance(v, Probabilities) else v
-        t = np.exp(log_t)
-        at0, at1 = special.gev_loss0(xi, t), special.gev_loss1(xi, t)
+        t = xp.exp(log_t)
+        at0 = on_host(partial(special.gev_loss0, xi), t, what=_GAMMA)
+        at1 = on_host(partial(special.gev_loss1, xi), t, what=_GAMMA)
         if xi >= 1.0:
-            at1 = np.where(log_t < _LOG_SMALL, self._far_loss1(log_t), at1)
-            return at0, np.where(log_t > 6.0, at0 - v, at1)
+            at1 = xp.where(log_t < _LOG_SMALL, self._far_loss1(log_t), at1)
+            return at0, xp.where(log_t > 6.0, at0 - v, at1)
         # at0 - at1 = v - constant everywhere: inside, where t overflows or underflows, and, as the tangent at the
         # edge of the support, outside it. That makes both parts convex on the whole line.
         constant = -special.gamma_minus_one_ratio(-xi)
         return (
-            np.where(log_t < _LOG_SMALL, at1 + v - constant, at0),
-            np.where(log_t > 6.0, at0 - v + constant, at1),
+            xp.where(log_t < _LOG_SMALL, at1 + v - constant, at0),
+            xp.where(log_t > 6.0, at0 - v + constant, at1),
         )
 
     def _far_loss1(self, log_t: Array) -> Array:
         """The loss at y = 1 for ξ >= 1 where t underflows: there its derivative in t is t^-ξ to the last digit."""
         power, beyond = 1.0 - self._shape, log_t - _LOG_SMALL
-        growth = np.exp(power * _LOG_SMALL) * np.expm1(power * beyond) / power if power else beyond
-        return special.gev_loss1(self._shape, np.exp(np.array(_LOG_SMALL))) + growth
+        growth = float(np.exp(power * _LOG_SMALL)) * namespace(log_t).expm1(power * beyond) / power if power else beyond
+        return float(special.gev_loss1(self._shape, np.array(_SMALL))) + growth
 
 
 def _log_minus_log(at: Probabilities) -> Array:
     """ln(-ln p); -ln p is q to the last digit where it underflows."""
-    return np.where(at.log_p > -np.exp(_LOG_SMALL), at.log_q, np.log(-at.log_p))
+    xp = namespace(at.p)
+    return xp.where(at.log_p > -_SMALL, at.log_q, xp.log(-at.log_p))
 
 
 def _excess(t: Array) -> Array:
     """t + t/(e^t - 1) - 1, which is t/2 + t²/12 - t⁴/720 + ... for small t."""
-    small, square = np.minimum(t, 0.05), np.minimum(t, 0.05) ** 2
+    xp = namespace(t)
+    small, square = xp.minimum(t, 0.05), xp.minimum(t, 0.05) ** 2
     series = small * (0.5 + small * (1.0 / 12.0 - square * (1.0 / 720.0 - square / 30240.0)))
-    return np.where(t < 0.05, series, t - 1.0 + 1.0 / sc.exprel(t))
+    return xp.where(t < 0.05, series, t - 1.0 + 1.0 / exprel(t))
 
 
 def _power_times_exponential(log_t: Array, power: float) -> Array:
     """t^power e^-t; 0 long before t overflows."""
-    log_t = np.minimum(log_t, 700.0)
-    return np.exp(power * log_t - np.exp(log_t))
+    xp = namespace(log_t)
+    log_t = xp.minimum(log_t, 700.0)
+    return xp.exp(power * log_t - xp.exp(log_t))
 
 
 @dataclass(frozen=True)
@@ -163,7 +177,7 @@ class GEV(_ExtremeValue):
 
     @property
     def _shape(self) -> float:
-        return self.xi if abs(self.xi) > 1e-200 else 0.0
+        return float(self.xi) if abs(self.xi) > 1e-200 else 0.0
 
 
 @dataclass(frozen=True)

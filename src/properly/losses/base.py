@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from properly.links import Link
 from properly.losses.canonical import CanonicalLink
+from properly.numeric.arrays import floats, is_boolean, namespace
 from properly.numeric.probabilities import Array, Probabilities, as_probabilities, product, unwrap
 
 
@@ -22,7 +23,8 @@ class Loss(ABC):
     by ω(c). Wherever a method takes `p` it also takes `q = 1 - p`, worth giving when p is close to 1.
 
     A subclass defines `_weight` and `_losses`. It overrides `_gradients` and `_curvatures` where the generic product of
-    ω and dp/dv would overflow in the tails, and `canonical_link` where that is a link known by name.
+    ω and dp/dv would overflow in the tails, and `canonical_link` where that is a link known by name. These methods take
+    checked float64 arrays of any library.
     """
 
     smooth: ClassVar[bool] = True
@@ -45,6 +47,7 @@ class Loss(ABC):
 
     def risk(self, eta: ArrayLike, p: ArrayLike, q: ArrayLike | None = None) -> Array:
         """The expected loss of the forecast p when the true probability is eta; smallest at p = eta."""
+        eta, p, q = floats(eta=eta, p=p, q=q)
         truth = as_probabilities(eta, name="eta")
         with np.errstate(all="ignore"):
             at0, at1 = self._losses(as_probabilities(p, q))
@@ -85,8 +88,9 @@ class Loss(ABC):
 
 def central_difference(function: Callable[[Array], tuple[Array, Array]], v: Array) -> tuple[Array, Array]:
     """The derivatives of a pair of functions of the score; 0 at infinite scores."""
-    finite = np.clip(v, -1e300, 1e300)
-    step = 1e-5 * (1.0 + np.abs(finite))
+    xp = namespace(v)
+    finite = xp.clip(v, -1e300, 1e300)
+    step = 1e-5 * (1.0 + xp.abs(finite))
     right, left = function(finite + step), function(finite - step)
     return (right[0] - left[0]) / (2.0 * step), (right[1] - left[1]) / (2.0 * step)
 
@@ -96,7 +100,8 @@ def mix(y: Array, at0: Array, at1: Array, not_y: Array | None = None) -> Array:
 
     Where one loss falls to -∞, the other grows to +∞ faster, so that ∞ - ∞ = ∞ here.
     """
-    if y.dtype == np.bool_:
-        return np.where(y, at1, at0)
+    xp = namespace(y)
+    if is_boolean(y):
+        return xp.where(y, at1, at0)
     share0, share1 = product(1.0 - y if not_y is None else not_y, at0), product(y, at1)
-    return np.where(np.isinf(share0) & (share0 == -share1), np.inf, share0 + share1)
+    return xp.where(xp.isinf(share0) & (share0 == -share1), np.inf, share0 + share1)

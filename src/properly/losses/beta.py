@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -12,11 +13,14 @@ from properly.links import Link, Logit
 from properly.losses.base import Loss
 from properly.losses.beta_pair import beta_pair
 from properly.numeric import special
+from properly.numeric.arrays import namespace, on_host
+from properly.numeric.functions import asinh
 from properly.numeric.probabilities import Array, Probabilities, product, without_nan
 
 _LARGEST_SHAPE = 1e8  # beyond it the loss is a step function to float64 precision
 _TINY = 1e-300
 _NOT_SMALL = 0.1  # below it the losses at 0 and 1 are so large that their rounding swamps those between
+_INCOMPLETE_BETA = "the incomplete beta function"
 
 
 class _BetaFamily(Loss):
@@ -43,9 +47,11 @@ class _BetaFamily(Loss):
         alpha, beta, log_scale = self._shape
         if min(alpha, beta) >= _NOT_SMALL:
             return beta_pair(alpha, beta, log_scale).losses(at)
+        at0 = partial(_partial_loss, a=alpha + 1.0, b=beta, log_scale=log_scale)
+        at1 = partial(_partial_loss, a=beta + 1.0, b=alpha, log_scale=log_scale)
         return (
-            _partial_loss(at.p, at.q, at.log_q, alpha + 1.0, beta, log_scale),
-            _partial_loss(at.q, at.p, at.log_p, beta + 1.0, alpha, log_scale),
+            on_host(at0, at.p, at.q, at.log_q, what=_INCOMPLETE_BETA),
+            on_host(at1, at.q, at.p, at.log_p, what=_INCOMPLETE_BETA),
         )
 
     def _gradients(self, link: Link, v: Array) -> tuple[Array, Array]:
@@ -54,30 +60,30 @@ class _BetaFamily(Loss):
             return b, -a
         log_factor = _log_power(*link._logs(v), *self._shape)
         log_a, log_b = link._log_hazards(v)
-        return without_nan(np.exp(log_factor + log_b)), -without_nan(np.exp(log_factor + log_a))
+        xp = namespace(v)
+        return without_nan(xp.exp(log_factor + log_b)), -without_nan(xp.exp(log_factor + log_a))
 
     def _curvatures(self, link: Link, v: Array) -> tuple[Array, Array]:
         alpha, beta, _ = self._shape
         a, b = link._hazards(v)
         slope_a, slope_b = link._hazard_slopes(v)
         factor = _power(*link._logs(v), *self._shape)
-        log_slope = np.asarray(_scaled(alpha, a) - _scaled(beta, b))  # d ln W / dv
+        log_slope = _scaled(alpha, a) - _scaled(beta, b)  # d ln W / dv
         return product(factor, product(b, log_slope) + slope_b), -product(factor, product(a, log_slope) + slope_a)
 
 
-def _scaled(factor: float, x: Array) -> Array | float:
+def _scaled(factor: float, x: Array) -> Array:
     """factor · x with 0 · ∞ = 0."""
-    return factor * x if factor else 0.0
+    return factor * x if factor else namespace(x).zeros_like(x)
 
 
 def _power(log_p: Array, log_q: Array, alpha: float, beta: float, log_scale: float) -> Array:
     """scale · p^alpha q^beta, all three together in the exponent."""
-    return np.exp(_log_power(log_p, log_q, alpha, beta, log_scale))
+    return namespace(log_p).exp(_log_power(log_p, log_q, alpha, beta, log_scale))
 
 
 def _log_power(log_p: Array, log_q: Array, alpha: float, beta: float, log_scale: float) -> Array:
-    exponent = _scaled(alpha, log_p) + _scaled(beta, log_q) + log_scale
-    return np.broadcast_to(exponent, np.broadcast_shapes(log_p.shape, log_q.shape))
+    return _scaled(alpha, log_p) + _scaled(beta, log_q) + log_scale
 
 
 def _partial_loss(x: Array, y: Array, log_y: Array, a: float, b: float, log_scale: float) -> Array:
@@ -150,7 +156,7 @@ class BetaLoss(_BetaFamily):
 
     @property
     def _shape(self) -> tuple[float, float, float]:
-        return self.alpha, self.beta, self.log_scale
+        return float(self.alpha), float(self.beta), float(self.log_scale)
 
 
 @dataclass(frozen=True)
@@ -185,8 +191,9 @@ class SquaredLoss(_BetaFamily):
         return 0.5 * at.p**2, 0.5 * at.q**2
 
     def _canonical_log_odds(self, v: Array) -> Array:
-        inside = np.clip(v, -0.5, 0.5)
-        return np.log(0.5 + inside) - np.log(0.5 - inside)
+        xp = namespace(v)
+        inside = xp.clip(v, -0.5, 0.5)
+        return xp.log(0.5 + inside) - xp.log(0.5 - inside)
 
 
 @dataclass(frozen=True)
@@ -202,8 +209,8 @@ class BoostingLoss(_BetaFamily):
         return -0.5, -0.5, 0.0
 
     def _losses(self, at: Probabilities) -> tuple[Array, Array]:
-        half_log_odds = 0.5 * at.log_p - 0.5 * at.log_q
-        return 2.0 * np.exp(half_log_odds), 2.0 * np.exp(-half_log_odds)
+        xp, half_log_odds = namespace(at.p), 0.5 * at.log_p - 0.5 * at.log_q
+        return 2.0 * xp.exp(half_log_odds), 2.0 * xp.exp(-half_log_odds)
 
     def _canonical_log_odds(self, v: Array) -> Array:
-        return 2.0 * np.arcsinh(v / 4.0)
+        return 2.0 * asinh(v / 4.0)

@@ -17,6 +17,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.polynomial import chebyshev
 
+from properly.numeric.arrays import namespace, piecewise
 from properly.numeric.limits import EPS
 from properly.numeric.probabilities import Array, Probabilities
 
@@ -40,7 +41,7 @@ class BetaPair:
         self.below = _MillsRatio(alpha + 1.0, beta, self.split_p, deviation)
         self.above = _MillsRatio(beta + 1.0, alpha, self.split_q, deviation)
         # The largest losses, from the sum of both parts where the two sides meet: there is no jump.
-        power = np.exp(alpha * np.log(self.split_p) + beta * np.log(self.split_q) + log_scale)
+        power = float(np.exp(alpha * np.log(self.split_p) + beta * np.log(self.split_q) + log_scale))
         loss0, loss1 = (
             float(power * split * ratio(np.zeros(1))[0])
             for split, ratio in ((self.split_p, self.below), (self.split_q, self.above))
@@ -50,20 +51,19 @@ class BetaPair:
 
     def losses(self, at: Probabilities) -> tuple[Array, Array]:
         alpha, beta, log_scale = self.shape
-        power = np.asarray(np.exp(alpha * at.log_p + beta * at.log_q + log_scale))
+        xp = namespace(at.p)
+        power = xp.exp(alpha * at.log_p + beta * at.log_q + log_scale)
         # The distance above the split, from the smaller of p and q there: the other one is rounded.
-        distance = np.asarray(at.p - self.split_p if self.split_p <= 0.5 else self.split_q - at.q)
+        distance = at.p - self.split_p if self.split_p <= 0.5 else self.split_q - at.q
         is_above = distance > 0.0
-        ratio = np.empty_like(distance)
-        ratio[is_above] = self.above(distance[is_above])
-        ratio[~is_above] = self.below(-distance[~is_above])
-        smaller = power * np.where(is_above, at.q, at.p) * ratio
-        larger = np.where(
+        ratio = piecewise(is_above, self.above, lambda distance: self.below(-distance), distance)
+        smaller = power * xp.where(is_above, at.q, at.p) * ratio
+        larger = xp.where(
             is_above,
             self.largest0 - (power + alpha * smaller) / beta,
             self.largest1 - (power + beta * smaller) / alpha,
         )
-        return np.where(is_above, larger, smaller), np.where(is_above, smaller, larger)
+        return xp.where(is_above, larger, smaller), xp.where(is_above, smaller, larger)
 
 
 beta_pair = lru_cache(maxsize=64)(BetaPair)
@@ -82,14 +82,14 @@ class _MillsRatio:
         series = chebyshev.chebfit(nodes, _by_fraction(x, a, b) / u, _DEGREE)
         used = np.flatnonzero(np.abs(series) > 4.0 * EPS * np.abs(series).max())
         # R/u = Σ coefficients[k] (slope u - shift)^k, whose argument is that of the nodes.
-        self.coefficients = chebyshev.cheb2poly(series[: used[-1] + 1])
+        self.coefficients = chebyshev.cheb2poly(series[: used[-1] + 1]).tolist()
         self.slope, self.shift = 1.0 / half, middle / half
 
     def __call__(self, distance: Array) -> Array:
         u = 1.0 / (distance / self.deviation + _OFFSET)
         argument = self.slope * u
         argument -= self.shift
-        total = np.full_like(u, self.coefficients[-1])
+        total = namespace(u).full_like(u, self.coefficients[-1])
         for coefficient in self.coefficients[-2::-1]:
             total *= argument
             total += coefficient

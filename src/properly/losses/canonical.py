@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from properly.links import Link, Logit
+from properly.numeric.arrays import namespace, on_host
 from properly.numeric.probabilities import Array, Probabilities, product, without_nan
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class CanonicalLink(Link):
         return True
 
     def _link(self, at: Probabilities) -> Array:
-        return self._difference(at) - self._difference(_from_log_odds(np.array(0.0)))
+        return self._difference(at) - float(self._difference(_from_log_odds(np.array(0.0))))
 
     def _difference(self, at: Probabilities) -> Array:
         """L₀ - L₁, whose derivative is p ω + (1-p) ω = ω."""
@@ -46,7 +47,9 @@ class CanonicalLink(Link):
     def _log_odds(self, v: Array) -> Array:
         """The log-odds of p = F(v): ±∞ outside the range of the link."""
         known = self.loss._canonical_log_odds(v)
-        return self._search(v) if known is None else known
+        if known is not None:
+            return known
+        return on_host(self._search, v, what=f"the inverse of the canonical link of {self.loss!r}")
 
     def _search(self, v: Array) -> Array:
         """Newton's method in the log-odds, kept inside a bracket that a table provides, for the rows not yet done."""
@@ -80,27 +83,27 @@ class CanonicalLink(Link):
         return self._probabilities(v)[2:]
 
     def _derivative(self, v: Array) -> Array:
-        at = self._probabilities(v)
-        return np.where(np.isinf(at.log_p) | np.isinf(at.log_q), 0.0, 1.0 / self.loss._weight(at))
+        xp, at = namespace(v), self._probabilities(v)
+        return xp.where(xp.isinf(at.log_p) | xp.isinf(at.log_q), 0.0, 1.0 / self.loss._weight(at))
 
     def _hazards(self, v: Array) -> tuple[Array, Array]:
         at, slope = self._probabilities(v), self._derivative(v)
         return _ratio(slope, at.p), _ratio(slope, at.q)
 
     def _hazard_slopes(self, v: Array) -> tuple[Array, Array]:
-        z, (a, b) = self._log_odds(v), self._hazards(v)
+        xp, z, (a, b) = namespace(v), self._log_odds(v), self._hazards(v)
         step = 1e-4
         right, left = self.loss._weight(_from_log_odds(z + step)), self.loss._weight(_from_log_odds(z - step))
-        log_slope = -(np.log(right) - np.log(left)) / (2.0 * step) * (a + b)  # p''/p' = -d ln ω/dz dz/dv
+        log_slope = -(xp.log(right) - xp.log(left)) / (2.0 * step) * (a + b)  # p''/p' = -d ln ω/dz dz/dv
         slope_a, slope_b = a * (log_slope - a), b * (log_slope + b)
         return without_nan(slope_a), without_nan(slope_b)
 
     def _antiderivatives(self, v: Array) -> tuple[Array, Array]:
-        at = self._probabilities(v)
+        xp, at = namespace(v), self._probabilities(v)
         at0, at1 = self.loss._losses(at)
-        edge = np.where(np.isinf(at.log_p) | np.isinf(at.log_q), self._link(at), v)
-        beyond = np.where(np.isfinite(edge), v - edge, 0.0)
-        return at0 + np.maximum(beyond, 0.0), at1 + np.maximum(-beyond, 0.0)
+        edge = xp.where(xp.isinf(at.log_p) | xp.isinf(at.log_q), self._link(at), v)
+        beyond = xp.where(xp.isfinite(edge), v - edge, 0.0)
+        return at0 + xp.maximum(beyond, 0.0), at1 + xp.maximum(-beyond, 0.0)
 
 
 @lru_cache(maxsize=32)
@@ -118,7 +121,9 @@ def _tabulated(link: CanonicalLink) -> tuple[Array, Array]:
 
 
 def _ratio(slope: Array, p: Array) -> Array:
-    return np.where(p == 0.0, np.where(slope == 0.0, 0.0, np.inf), slope / p)
+    xp = namespace(p)
+    at_zero = xp.where(slope == 0.0, slope, np.inf)
+    return xp.where(p == 0.0, at_zero, slope / p)
 
 
 def _from_log_odds(z: Array) -> Probabilities:

@@ -17,7 +17,8 @@ from properly.inputs.options import choose
 from properly.links import Link, get_link
 from properly.losses.base import Loss, mix
 from properly.losses.table import canonical_loss, get_loss, is_canonical
-from properly.numeric.probabilities import Array, as_float, as_scores, product, unwrap
+from properly.numeric.arrays import anywhere, floats, namespace, to_numpy
+from properly.numeric.probabilities import Array, product, require_no_missing, unwrap
 
 
 @dataclass(frozen=True, init=False)
@@ -104,12 +105,12 @@ class Composite:
 
     def _expected_curvature(self, y: Array, v: Array) -> Array:
         if self.canonical:
-            return np.broadcast_to(self.link._derivative(v), np.broadcast_shapes(y.shape, v.shape))
+            return _broadcast(self.link._derivative(v), y)
         gradient0, gradient1 = self.loss._gradients(self.link, v)
         a, b = self.link._hazards(v)
         p, q = self.link._pair(v)
-        expected = np.where(p <= q, product(gradient0, a), -product(gradient1, b))  # both are ω p'²
-        return np.broadcast_to(expected, np.broadcast_shapes(y.shape, v.shape))
+        expected = namespace(v).where(p <= q, product(gradient0, a), -product(gradient1, b))  # both are ω p'²
+        return _broadcast(expected, y)
 
     def _observed_curvature(self, y: Array, v: Array) -> Array:
         if self.canonical:
@@ -151,7 +152,7 @@ class Composite:
     def _other_probability(self, y: NDArray[np.bool_], v: Array) -> Array:
         """The probability of the class that a row does not have."""
         p, q = self.link._pair(v)
-        return np.where(y, q, p)
+        return namespace(v).where(y, q, p)
 
     def _curvature_column(self, y: Array, v: Array, k: int, observed: bool) -> Array:
         """Column k of every row's curvature matrix, of shape (n, 1): there is one only."""
@@ -168,7 +169,12 @@ class Composite:
 
 def _bounded(curvature: Array) -> Array:
     """A GEV link with ξ < -1 is infinitely steep at the edge of its support; a direction needs finite curvatures."""
-    return np.clip(curvature, -1e12, 1e12)
+    return namespace(curvature).clip(curvature, -1e12, 1e12)
+
+
+def _broadcast(x: Array, y: Array) -> Array:
+    """x in the shape that it has together with y."""
+    return x if x.shape == y.shape else namespace(x).broadcast_arrays(x, y)[0]
 
 
 def _against_rest(share: Array, positive: int) -> tuple[float, float]:
@@ -176,8 +182,9 @@ def _against_rest(share: Array, positive: int) -> tuple[float, float]:
 
 
 def _checked(y: ArrayLike, v: ArrayLike) -> tuple[Array, Array]:
-    y = as_float(y, "y")
-    bad = ~((y >= 0.0) & (y <= 1.0))
-    if bad.any():
-        raise ValueError(f"y must lie in [0, 1], got {y[bad].flat[0]!s}.")
-    return y, as_scores(v)
+    labels, scores = floats(y=y, v=v)
+    good = (labels >= 0.0) & (labels <= 1.0)
+    if anywhere(~good):
+        raise ValueError(f"y must lie in [0, 1], got {to_numpy(labels)[~to_numpy(good)].flat[0]!s}.")
+    require_no_missing(scores)
+    return labels, scores

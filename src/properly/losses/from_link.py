@@ -5,11 +5,10 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 
-import numpy as np
-
 from properly.inputs.options import check_finite
 from properly.links import GEV, Link
 from properly.losses.base import Loss
+from properly.numeric.arrays import namespace
 from properly.numeric.probabilities import Array, Probabilities, product, without_nan
 
 
@@ -31,10 +30,10 @@ class _LossOfLink(Loss):
         return link._antiderivatives(link._coordinate(at))
 
     def _gradients(self, link: Link, v: Array) -> tuple[Array, Array]:
-        at = link._probabilities(v)
+        xp, at = namespace(v), link._probabilities(v)
         (a, b), (own_a, own_b) = link._log_hazards(v), self.canonical_link._log_hazards_at(at)
-        log_slope = np.where(at.p <= at.q, a - own_a, b - own_b)  # ln(ω p')
-        return without_nan(np.exp(log_slope + at.log_p)), -without_nan(np.exp(log_slope + at.log_q))
+        log_slope = xp.where(at.p <= at.q, a - own_a, b - own_b)  # ln(ω p')
+        return without_nan(xp.exp(log_slope + at.log_p)), -without_nan(xp.exp(log_slope + at.log_q))
 
     def _curvatures(self, link: Link, v: Array) -> tuple[Array, Array]:
         at, own = link._probabilities(v), self.canonical_link
@@ -43,7 +42,7 @@ class _LossOfLink(Loss):
         own_slope_a, own_slope_b = own._hazard_slopes(own._coordinate(at))
         left = slope_a / a - own_slope_a / own_a * (a / own_a)
         right = slope_b / b - own_slope_b / own_b * (b / own_b)
-        growth = np.where(at.p <= at.q, left, right)  # d ln(ω p') / dv
+        growth = namespace(v).where(at.p <= at.q, left, right)  # d ln(ω p') / dv
         gradient0, gradient1 = self._gradients(link, v)
         return without_nan(product(gradient0, a + growth)), without_nan(product(-gradient1, b - growth))
 

@@ -13,10 +13,12 @@ from scipy import special as sc
 from properly.inputs.options import check_finite
 from properly.links import Link
 from properly.losses.base import Loss
+from properly.numeric.arrays import namespace, on_host
 from properly.numeric.limits import SMALLEST_NORMAL
 from properly.numeric.probabilities import Array, Probabilities
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
+_OWN_WEIGHT = "a weight function of your own"
 _LAST_BELOW_ONE = 1.0 - 2.0**-53
 # Panels in the log-odds z: fine where probabilities are ordinary, widening towards p = 2e-308; z = 36.7 is q = 1e-16.
 _LEFT = -np.concatenate([np.arange(0.0, 40.0, 0.25), np.geomspace(40.0, 708.0, 60)])[::-1]
@@ -38,7 +40,7 @@ class LossFromWeight(Loss):
     Parameters
     ----------
     function : callable
-        ω, from an array of probabilities to an array of the same shape; finite and never negative inside (0, 1).
+        ω, from a NumPy array of probabilities to an array of the same shape; finite and never negative inside (0, 1).
 
     Examples
     --------
@@ -78,7 +80,7 @@ class LossFromWeight(Loss):
         return np.broadcast_to(np.asarray(self.function(inside), dtype=np.float64), inside.shape)
 
     def _weight(self, at: Probabilities) -> Array:
-        return self._at(at.p)
+        return on_host(self._at, at.p, what=_OWN_WEIGHT)
 
     def _integrals(self, start: Array, stop: Array) -> tuple[Array, Array]:
         """∫ u ω du and ∫ (1-u) ω du between two log-odds, with du = u (1-u) dz."""
@@ -89,7 +91,10 @@ class LossFromWeight(Loss):
         return (common * u).sum(axis=-1), (common * not_u).sum(axis=-1)
 
     def _losses(self, at: Probabilities) -> tuple[Array, Array]:
-        z = np.clip(at.log_p - at.log_q, _EDGES[0], _EDGES[-1])
+        return on_host(self._integrated, at.log_p, at.log_q, what=_OWN_WEIGHT)
+
+    def _integrated(self, log_p: Array, log_q: Array) -> tuple[Array, Array]:
+        z = np.clip(log_p - log_q, _EDGES[0], _EDGES[-1])
         panel = np.clip(np.searchsorted(_EDGES, z, side="right") - 1, 0, len(_EDGES) - 2)
         below, _ = self._integrals(_EDGES[panel], z)
         _, above = self._integrals(z, _EDGES[panel + 1])
@@ -154,8 +159,10 @@ class CostWeightedLoss(Loss):
         )
 
     def _weight(self, at: Probabilities) -> Array:
-        return np.where(at.p == self.cost, np.inf, 0.0)
+        xp = namespace(at.p)
+        return xp.where(at.p == float(self.cost), np.inf, xp.zeros_like(at.p))
 
     def _losses(self, at: Probabilities) -> tuple[Array, Array]:
-        alarm = at.p >= self.cost
-        return np.where(alarm, self.cost, 0.0), np.where(alarm, 0.0, 1.0 - self.cost)
+        xp, cost = namespace(at.p), float(self.cost)
+        alarm, nothing = at.p >= cost, xp.zeros_like(at.p)
+        return xp.where(alarm, cost, nothing), xp.where(alarm, nothing, 1.0 - cost)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special as sc
 
 from properly.inputs.options import choose
 from properly.losses.base import Loss
 from properly.losses.beta import LogLoss, SquaredLoss
 from properly.losses.composite import Composite
-from properly.numeric.probabilities import Array, as_scores
+from properly.numeric.arrays import anywhere, as_integers, constant, floats, namespace
+from properly.numeric.functions import log_softmax, softmax
+from properly.numeric.probabilities import Array, require_no_missing
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class SoftmaxComposite:
         observed = choose(kind, {"expected": False, "observed": True}, "kind")
         labels, scores = _checked(y, v)
         columns = [self._curvature_column(labels, scores, k, observed) for k in range(scores.shape[1])]
-        return np.stack(columns, axis=2)
+        return namespace(scores).stack(columns, axis=2)
 
     @property
     def kinked(self) -> bool:
@@ -81,27 +81,22 @@ class SoftmaxComposite:
 
     def _other_probability(self, y: NDArray[np.intp], v: Array) -> Array:
         """The probability of the classes that a row does not have."""
-        return np.asarray(1.0 - sc.softmax(v, axis=1)[np.arange(len(y)), y])
+        return 1.0 - _own(softmax(v, axis=1), y)
 
     def _value(self, y: NDArray[np.intp], v: Array) -> Array:
-        log_p = sc.log_softmax(v, axis=1)
+        xp, log_p = namespace(v), log_softmax(v, axis=1)
         if self.canonical:
-            return -log_p[np.arange(len(y)), y]
-        return 0.5 * np.sum(self._residual(y, np.exp(log_p)) ** 2, axis=1)
+            return -_own(log_p, y)
+        return 0.5 * xp.sum(_residual(y, xp.exp(log_p)) ** 2, axis=1)
 
     def _gradient(self, y: NDArray[np.intp], v: Array) -> Array:
-        p = sc.softmax(v, axis=1)
-        residual = self._residual(y, p)
+        p = softmax(v, axis=1)
+        residual = _residual(y, p)
         return residual if self.canonical else _apply_jacobian(p, residual)
-
-    def _residual(self, y: NDArray[np.intp], p: Array) -> Array:
-        residual = p.copy()
-        residual[np.arange(len(y)), y] -= 1.0
-        return residual
 
     def _curvature_product(self, y: NDArray[np.intp], v: Array, direction: Array, observed: bool = False) -> Array:
         """The curvature of every row times its direction, without forming K x K matrices."""
-        p = sc.softmax(v, axis=1)
+        p = softmax(v, axis=1)
         once = _apply_jacobian(p, direction)
         if self.canonical:
             return once
@@ -109,38 +104,54 @@ class SoftmaxComposite:
         if not observed:
             return twice
         # the gradient p ∘ (r - p·r) also moves with p while r = p - y stays
-        residual = self._residual(y, p)
-        centred = residual - np.sum(p * residual, axis=1, keepdims=True)
-        return twice + centred * once - p * np.sum(residual * once, axis=1, keepdims=True)
+        xp, residual = namespace(p), _residual(y, p)
+        centred = residual - xp.sum(p * residual, axis=1, keepdims=True)
+        return twice + centred * once - p * xp.sum(residual * once, axis=1, keepdims=True)
 
     def _curvature_column(self, y: NDArray[np.intp], v: Array, k: int, observed: bool = False) -> Array:
         """Column k of every row's curvature matrix."""
         unit = np.zeros((1, v.shape[1]))
         unit[0, k] = 1.0
-        return self._curvature_product(y, v, np.broadcast_to(unit, v.shape), observed)
+        return self._curvature_product(y, v, constant(unit, v), observed)
 
     def _curvature_diagonal(self, y: NDArray[np.intp], v: Array) -> Array:
         """The diagonal of every row's expected curvature matrix."""
-        p = sc.softmax(v, axis=1)
+        p = softmax(v, axis=1)
         if self.canonical:
             return p * (1.0 - p)
-        return p**2 * (1.0 - 2.0 * p + np.sum(p**2, axis=1, keepdims=True))
+        return p**2 * (1.0 - 2.0 * p + namespace(p).sum(p**2, axis=1, keepdims=True))
 
 
 AnyComposite = Composite | SoftmaxComposite
 
 
 def _apply_jacobian(p: Array, x: Array) -> Array:
-    return p * (x - np.sum(p * x, axis=1, keepdims=True))
+    return p * (x - namespace(p).sum(p * x, axis=1, keepdims=True))
+
+
+def _own(x: Array, y: NDArray[np.intp]) -> Array:
+    """The entry of every row in the column of its class."""
+    return namespace(x).take_along_axis(x, y[:, None], axis=1)[:, 0]
+
+
+def _residual(y: NDArray[np.intp], p: Array) -> Array:
+    """p, less 1 in the column of the class of every row."""
+    xp = namespace(p)
+    if xp is not np:
+        return p - xp.astype(y[:, None] == constant(np.arange(p.shape[1]), p), p.dtype)
+    residual = p.copy()
+    residual[np.arange(len(y)), y] -= 1.0
+    return residual
 
 
 def _checked(y: ArrayLike, v: ArrayLike) -> tuple[NDArray[np.intp], Array]:
-    scores = as_scores(v)
-    labels: NDArray[Any] = np.asarray(y)
+    labels, scores = floats(y=y, v=v)
+    xp = namespace(scores)
+    require_no_missing(scores)
     if scores.ndim != 2 or labels.shape != scores.shape[:1]:
         raise ValueError(f"v must be (n, K) and y (n,), got shapes {scores.shape} and {labels.shape}.")
-    if not np.isfinite(scores).all():
+    if anywhere(~xp.isfinite(scores)):
         raise ValueError("v must be finite for the softmax.")
-    if not np.isin(labels, np.arange(scores.shape[1])).all():
+    if anywhere((labels < 0.0) | (labels >= scores.shape[1]) | (labels != xp.floor(labels))):
         raise ValueError(f"y must hold class indices 0 to {scores.shape[1] - 1}.")
-    return labels.astype(np.intp), scores
+    return as_integers(labels), scores

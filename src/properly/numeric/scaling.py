@@ -7,8 +7,8 @@ from typing import Self
 
 import numpy as np
 
+from properly.numeric.arrays import Array, namespace
 from properly.numeric.limits import FARTHEST
-from properly.numeric.probabilities import Array
 
 
 def root_mean_square(x: Array, weight: Array | None) -> float:
@@ -45,8 +45,9 @@ class Standardizer:
         return cls(mean * unit, float(np.sqrt(np.average(deviation, weights=weight))) * unit)
 
     def __call__(self, score: Array) -> Array:
+        xp = namespace(score)
         if self.scale == 0.0:
-            return np.zeros_like(score)
+            return xp.zeros_like(score)
         half = 0.5 if self.scale > 1e300 else 1.0  # the difference of the largest numbers overflows
         with np.errstate(over="ignore"):
-            return np.clip((half * score - half * self.center) / (half * self.scale), -FARTHEST, FARTHEST)
+            return xp.clip((half * score - half * self.center) / (half * self.scale), -FARTHEST, FARTHEST)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import copy_context
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from properly.calibration import Calibrator
 from properly.inputs.optional import require
-from properly.onnx.calibrators import classify_scores
-from properly.onnx.graph import IR_VERSION, ML_OPSET, OPSET, Graph, Value
-from properly.onnx.models import classify
+from properly.numeric.arrays import namespace
+from properly.onnx.traceable import traceable
 
 
 def to_onnx(model: Any, n_features: int | None = None) -> Any:
@@ -21,14 +24,16 @@ def to_onnx(model: Any, n_features: int | None = None) -> Any:
     (n, n_features) in float64; a calibrator's is ``scores``, (n, 1) for two classes and (n, K) for more: log-odds and
     logits, or probabilities if it was made for these. Nothing is checked at run time: a nan has no defined result.
 
-    Written in float64, down to the last digits of small probabilities: this library's linear models with the links
-    logit, probit, cloglog, loglog, cauchit and GEV, averaged, for many classes and one versus rest; calibrators of
-    every kind but `GroupwiseCalibration`; `CalibratedClassifier` and `PriorCorrectedClassifier` around these or
-    scikit-learn's linear classifiers; pipelines with `StandardScaler` and `SimpleImputer`. (Of the two probabilities
-    that scikit-learn's `LogisticRegression` itself gives, one has fewer digits where it is small.) Operators that
-    runtimes lack in float64 (Erf, Atan, Asinh) are made of others. Other estimators of scikit-learn go through skl2onnx
-    if it is installed, and are as exact as it makes them, often to six digits. A subclass of another's making is
-    refused: it may do anything.
+    The model's own prediction is run on arrays without values (of ndonnx), which record its operations. So every model
+    of this library is written whose prediction consists of functions of the array API standard, in float64, down to the
+    last digits of small probabilities: linear models with the links logit, probit, cloglog, loglog, cauchit and GEV,
+    averaged, for many classes and one versus rest; calibrators of every kind but `GroupwiseCalibration`;
+    `CalibratedClassifier` and `PriorCorrectedClassifier` around these or scikit-learn's linear classifiers; pipelines
+    with `StandardScaler` and `SimpleImputer`; and calibrators, links and losses of others that are written in this way.
+    (Of the two probabilities that scikit-learn's `LogisticRegression` itself gives, one has fewer digits where it is
+    small.) Operators that runtimes lack in float64 (Erf, Atan, Asinh) are made of others. Other estimators of
+    scikit-learn go through skl2onnx if it is installed, and are as exact as it makes them, often to six digits. Another
+    library's subclass of an estimator of scikit-learn is refused: it may do anything.
 
     Parameters
     ----------
@@ -39,13 +44,13 @@ def to_onnx(model: Any, n_features: int | None = None) -> Any:
     Returns
     -------
     onnx.ModelProto
-        Of opset 18 and IR version 8. ``onnx.save(result, path)`` writes it, ``result.SerializeToString()`` is what
-        onnxruntime takes.
+        Of opset 21 and IR version 10, which onnxruntime reads from 1.18 on. ``onnx.save(result, path)`` writes it,
+        ``result.SerializeToString()`` is what onnxruntime takes.
 
     Raises
     ------
     NotImplementedError
-        The model cannot be written: neither this library nor skl2onnx knows how; the message names the part.
+        The prediction of the model, or of a part of it that the message names, cannot be written as ONNX.
 
     Examples
     --------
@@ -56,40 +61,63 @@ def to_onnx(model: Any, n_features: int | None = None) -> Any:
     >>> [output.name for output in graph.graph.output]
     ['label', 'probabilities']
     """
-    onnx = require("onnx", "onnx")
+    ndonnx, spox, onnx = (require(name, "onnx") for name in ("ndonnx", "spox", "onnx"))
     if not (hasattr(model, "fit") and hasattr(model, "predict_proba")):
         raise ValueError(
             f"model must be a classifier with predict_proba, or a calibrator, got {type(model).__name__}; "
             "properly.calibration.CalibratedClassifier gives a classifier probabilities."
         )
     check_is_fitted(model)
-    graph = Graph()
+    _check_labels(np.asarray(model.classes_))
+    n_classes = len(model.classes_)
     if isinstance(model, Calibrator):
-        name, width = "scores", 1 if len(model.classes_) == 2 else len(model.classes_)
-        result = classify_scores(model, Value(graph, name))
+        name, width = "scores", 1 if n_classes == 2 else n_classes
     else:
         name, width = "X", _n_features(model, n_features)
-        result = classify(model, Value(graph, name))
-    label = _label(graph, np.asarray(model.classes_), result.choice)
-    double = onnx.TensorProto.DOUBLE
-    outputs = [
-        onnx.helper.make_tensor_value_info("label", label, ["n"]),
-        onnx.helper.make_tensor_value_info("probabilities", double, ["n", len(model.classes_)]),
-    ]
-    graph.nodes.append(onnx.helper.make_node("Identity", [result.probabilities.name], ["probabilities"]))
-    inputs = [onnx.helper.make_tensor_value_info(name, double, ["n", width])]
-    proto = onnx.helper.make_model(
-        onnx.helper.make_graph(graph.nodes, type(model).__name__, inputs, outputs, graph.constants),
-        opset_imports=[onnx.helper.make_opsetid("", OPSET), onnx.helper.make_opsetid("ai.onnx.ml", ML_OPSET)],
-        producer_name="properly",
-    )
-    proto.ir_version = IR_VERSION
+    rows = ndonnx.argument(shape=("n", width), dtype=ndonnx.float64)
+    outputs = copy_context().run(_predicted, model, rows)
+    proto = spox.build({name: rows.unwrap_spox()}, {key: each.unwrap_spox() for key, each in outputs.items()})
+    for output, shape in zip(proto.graph.output, (("n",), ("n", n_classes)), strict=True):
+        kind = output.type.tensor_type.elem_type
+        output.CopyFrom(onnx.helper.make_tensor_value_info(output.name, kind, shape))
+    proto.producer_name, proto.graph.name = "properly", type(model).__name__
     try:
         onnx.checker.check_model(proto, full_check=True)
     except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
         reason = " ".join(str(error).split())[:200]
         raise NotImplementedError(f"the parts of this {type(model).__name__} do not fit together: {reason}") from error
     return proto
+
+
+def _predicted(model: Any, rows: Any) -> dict[str, Any]:
+    """The labels and probabilities of arrays without values, as the model itself computes them."""
+    xp = namespace(rows)
+    try:
+        part = traceable(model)
+        with _fast_constants():
+            probabilities, label = part.predict_proba(rows), part.predict(rows)
+    except NotImplementedError:
+        raise
+    except (AttributeError, IndexError, TypeError, ValueError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise NotImplementedError(
+            f"{type(model).__name__} cannot be written as ONNX: its prediction does not run on arrays without values "
+            f"({reason})"
+        ) from error
+    for kind, dtype in (("integral", xp.int64), ("real floating", xp.float64)):
+        label = xp.astype(label, dtype) if xp.isdtype(label.dtype, kind) else label
+    return {"label": label, "probabilities": probabilities}
+
+
+@contextmanager
+def _fast_constants() -> Iterator[None]:
+    """Constants are evaluated by onnx itself; onnxruntime, which spox prefers, would start a session for each."""
+    backends = require("spox._value_prop", "onnx")
+    before, backends._VALUE_PROP_BACKEND = backends._VALUE_PROP_BACKEND, backends.ValuePropBackend.REFERENCE
+    try:
+        yield
+    finally:
+        backends._VALUE_PROP_BACKEND = before
 
 
 def _n_features(model: Any, given: int | None) -> int:
@@ -101,16 +129,7 @@ def _n_features(model: Any, given: int | None) -> int:
     return int(known)
 
 
-def _label(graph: Graph, classes: Any, choice: Value) -> int:
-    """Write the output ``label`` and tell its type."""
-    onnx = require("onnx", "onnx")
+def _check_labels(classes: NDArray[Any]) -> None:
     texts = classes.dtype.kind in "OU" and all(isinstance(each, str) for each in classes)
     if not (texts or classes.dtype.kind in "iufb"):
         raise NotImplementedError(f"labels must be texts or numbers for ONNX, got {classes.tolist()[0]!r}.")
-    proto = onnx.TensorProto
-    numbers = {"i": proto.INT64, "u": proto.INT64, "f": proto.DOUBLE, "b": proto.BOOL}
-    kind = numbers.get(classes.dtype.kind, proto.STRING)
-    table = classes if kind == proto.STRING else classes.astype(onnx.helper.tensor_dtype_to_np_dtype(kind))
-    picked = choice.entries(table)
-    graph.nodes.append(onnx.helper.make_node("Identity", [picked.name], ["label"]))
-    return int(kind)

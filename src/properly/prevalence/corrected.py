@@ -20,12 +20,12 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from properly.classifier import LogScoreClassifier
+from properly.classifier import LogScoreClassifier, difference
 from properly.inputs.labels import label_column, require_several_classes
 from properly.inputs.options import choose
 from properly.inputs.unwrap import layers, weight_parameter
 from properly.inputs.weights import checked_weight
-from properly.numeric.probabilities import Array, as_float
+from properly.numeric.arrays import Array, constant, floats, namespace
 from properly.prevalence.prior import as_prior, by_class, log_prior_ratio, weighted_prior
 
 
@@ -172,12 +172,13 @@ class PriorCorrectedClassifier(MetaEstimatorMixin, LogScoreClassifier):
         log_ratio = log_prior_ratio(self.train_prior_, self.true_prior_, len(self.classes_))
         with np.errstate(divide="ignore"):
             if hasattr(self.estimator_, "predict_log_proba"):  # it may know what predict_proba rounds to 0
-                log_p = as_float(self.estimator_.predict_log_proba(X), "predict_log_proba")
+                (log_p,) = floats(predict_log_proba=self.estimator_.predict_log_proba(X))
             else:
-                log_p = np.log(as_float(self.estimator_.predict_proba(X), "predict_proba"))
+                (p,) = floats(predict_proba=self.estimator_.predict_proba(X))
+                log_p = namespace(p).log(p)
         if len(self.classes_) == 2:
-            return (log_p[:, 1] - log_p[:, 0]) + (log_ratio[1] - log_ratio[0])
-        return log_p + log_ratio
+            return difference(log_p) + float(log_ratio[1] - log_ratio[0])
+        return log_p + constant(log_ratio, log_p)
 
     @property
     def n_features_in_(self) -> int:

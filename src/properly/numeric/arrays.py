@@ -1,0 +1,197 @@
+"""Arrays of any library: formulas take their namespace from their input.
+
+A formula begins with ``xp = namespace(v)`` and then uses the functions of the array API standard (2024.12): NumPy
+itself for NumPy arrays, what array-api-compat gives for PyTorch, CuPy, JAX and other libraries. Constants are Python
+floats, since a NumPy scalar would turn the arrays of some libraries into NumPy arrays. Functions that the standard does
+not have are in `properly.numeric.functions`.
+
+Arrays of ndonnx have no values: they record the operations for an ONNX graph. Their values cannot be checked, and a
+formula must not branch on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
+
+_NUMPY = (np.ndarray, np.generic, float, int)
+_PLAIN = (*_NUMPY, list, tuple, type(None))
+
+
+def namespace(*arrays: Any) -> Any:
+    """The array namespace of checked arrays of one library; Python numbers belong to any.
+
+    >>> namespace(np.zeros(3)) is np
+    True
+    """
+    for array in arrays:
+        if not isinstance(array, _NUMPY):
+            from array_api_compat import array_namespace
+
+            return array_namespace(array)
+    return np
+
+
+def is_traced(x: Any) -> bool:
+    """Whether `x` is an array without values, which records operations for an ONNX graph."""
+    return type(x).__module__.partition(".")[0] == "ndonnx"
+
+
+def anywhere(condition: Any) -> bool:
+    """Whether a condition holds for any element; False for arrays without values, which cannot be looked at."""
+    if isinstance(condition, _NUMPY):
+        return bool(condition.any())  # type: ignore[union-attr]
+    return not is_traced(condition) and bool(namespace(condition).any(condition))
+
+
+def is_boolean(x: Any) -> bool:
+    """Whether the elements of an array are booleans."""
+    dtype = x.dtype
+    return dtype == np.bool_ if isinstance(dtype, np.dtype) else bool(namespace(x).isdtype(dtype, "bool"))
+
+
+def floats(**inputs: ArrayLike | None) -> list[Any]:
+    """The inputs, by name, as float64 arrays of one library: that of the arrays among them, or else NumPy.
+
+    Lists, numbers and data frames become NumPy arrays if they come alone, and arrays of the library of the others if
+    not. None stays None. Booleans are labels: only `y` may hold them.
+    """
+    leader = None
+    for name, x in inputs.items():
+        if leader is None and is_foreign(x):
+            leader = x
+        if name != "y":
+            refuse_booleans(x, name)
+    if leader is None:
+        return [None if x is None else as_float(x, name) for name, x in inputs.items()]
+    first = next(name for name, x in inputs.items() if x is leader)
+    for name, x in inputs.items():
+        if (isinstance(x, np.ndarray) or is_foreign(x)) and _library(x) != _library(leader):
+            raise ValueError(
+                f"arrays of two libraries in one call: {first} is of {_library(leader)} and {name} of {_library(x)}; "
+                "convert one of them first."
+            )
+    return [None if x is None else _float_like(x, leader, name) for name, x in inputs.items()]
+
+
+def as_float(x: ArrayLike, name: str) -> Array:
+    """`x` as a NumPy array of float64, whatever it was."""
+    if type(x) is np.ndarray and x.dtype == np.float64:
+        return x
+    if getattr(getattr(x, "dtype", None), "kind", "") == "c":
+        raise ValueError(f"{name} must be real numbers, got an array of {x.dtype}.")  # type: ignore[union-attr]
+    try:
+        return np.asarray(x, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be numbers, got a {type(x).__name__} that is not numeric.") from error
+
+
+def refuse_booleans(x: Any, name: str) -> None:
+    """Booleans are labels or decisions: as scores or probabilities they are most likely a mistake."""
+    dtype = getattr(x, "dtype", None)
+    if dtype is None:
+        return
+    if dtype == np.bool_ if isinstance(dtype, np.dtype) else is_foreign(x) and is_boolean(x):
+        raise ValueError(f"{name} must be numbers, got booleans; convert them to 0.0 and 1.0 if that is meant.")
+
+
+def _float_like(x: Any, leader: Any, name: str) -> Any:
+    xp = namespace(leader)
+    if not is_foreign(x):
+        return constant(as_float(x, name), leader)
+    if not xp.isdtype(x.dtype, ("bool", "integral", "real floating")):
+        raise ValueError(f"{name} must be real numbers, got an array of {x.dtype}.")
+    result = xp.astype(x, xp.float64, copy=False)
+    if result.dtype != xp.float64:
+        raise ValueError(f"{name} must be converted to float64, but {_library(x)} gave {result.dtype}; enable float64.")
+    return result
+
+
+def is_foreign(x: Any) -> bool:
+    """Whether `x` is an array of a library other than NumPy."""
+    if isinstance(x, _PLAIN):
+        return False
+    from array_api_compat import is_array_api_obj
+
+    return bool(is_array_api_obj(x))
+
+
+def _library(x: Any) -> str:
+    """The name of the library that an array belongs to."""
+    return str(namespace(x).__name__).removeprefix("array_api_compat.").partition(".")[0]
+
+
+def constant(values: ArrayLike, like: Any) -> Any:
+    """Numbers, such as coefficients or knots, as an array of the library and on the device of another array."""
+    if not is_foreign(like):
+        return np.asarray(values)
+    from array_api_compat import device
+
+    return namespace(like).asarray(np.array(values), device=device(like))
+
+
+def columns_of(x: Any) -> list[Any]:
+    """The columns of an array of shape (n, K)."""
+    if is_traced(x):  # with fewer operators than a slice has
+        xp = namespace(x)
+        return [xp.squeeze(xp.take(x, constant([k], x), axis=1), axis=1) for k in range(x.shape[1])]
+    return [x[:, k] for k in range(x.shape[1])]
+
+
+def beside(*parts: Any) -> Any:
+    """Arrays of shape (n, K₁), (n, K₂), ... as one."""
+    xp = namespace(*parts)
+    return np.concatenate(parts, axis=1) if xp is np else xp.concat(parts, axis=1)
+
+
+def as_integers(x: Any) -> Any:
+    """Conditions, or whole numbers, as integers."""
+    xp = namespace(x)
+    return x.astype(np.intp) if xp is np else xp.astype(x, xp.int64)
+
+
+def to_numpy(x: Any) -> NDArray[Any]:
+    """The values of an array of any library, on the host."""
+    if isinstance(x, _NUMPY):
+        return np.asarray(x)
+    from array_api_compat import to_device
+
+    return np.asarray(x if _library(x) == "array_api_strict" else to_device(x, "cpu"))
+
+
+def on_host(function: Callable[..., Any], *arrays: Any, what: str) -> Any:
+    """function(*arrays), where the function, `what` in words, is written for NumPy only.
+
+    Arrays of other libraries are copied to NumPy, and the result (or results) back to where they were. That is no way
+    for arrays without values: those are refused.
+    """
+    leader = next((array for array in arrays if not isinstance(array, _NUMPY)), None)
+    if leader is None:
+        return function(*arrays)
+    if is_traced(leader):
+        raise NotImplementedError(
+            f"{what} has no formula in ONNX operators, so it cannot be computed from {_library(leader)} arrays; use a "
+            "loss and a link in closed form, such as LogLoss() and Logit()."
+        )
+    with np.errstate(all="ignore"):
+        result = function(*(to_numpy(array) for array in arrays))
+    if isinstance(result, tuple):
+        return tuple(constant(part, leader) for part in result)
+    return constant(result, leader)
+
+
+def piecewise(condition: Any, function: Callable[[Any], Any], otherwise: Callable[[Any], Any], x: Any) -> Any:
+    """function(x) where the condition holds and otherwise(x) elsewhere; with NumPy each only where it is needed."""
+    xp = namespace(x)
+    if xp is not np:
+        return xp.where(condition, function(x), otherwise(x))
+    x = np.asarray(x)
+    result = np.empty_like(x)
+    result[condition] = function(x[condition])
+    result[~condition] = otherwise(x[~condition])
+    return result

@@ -1,0 +1,213 @@
+"""Models whose prediction runs on arrays without values: copies, with parts in place of scikit-learn's estimators.
+
+This library's own models run as they are. Estimators of scikit-learn check their input, so they are replaced by parts
+that compute the same: linear classifiers, `StandardScaler` and `SimpleImputer` here, in float64; others by skl2onnx.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from dataclasses import replace
+from math import isnan
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.frozen import FrozenEstimator
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model._base import LinearClassifierMixin
+from sklearn.model_selection._search import BaseSearchCV
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.metaestimators import available_if
+
+from properly.calibration import CalibratedClassifier, Calibrator
+from properly.classifier import chosen, log_probabilities, probabilities
+from properly.inputs.unwrap import inside
+from properly.numeric import functions as fn
+from properly.numeric.arrays import constant, namespace
+from properly.numeric.limits import LARGEST
+from properly.onnx.foreign import converted
+from properly.prevalence import PriorCorrectedClassifier
+
+
+def traceable(model: Any) -> Any:
+    """A classifier that predicts for arrays without values as the fitted model does for others."""
+    if is_kind(model, Pipeline):
+        return Pipeline([*_steps(model.steps[:-1]), (model.steps[-1][0], traceable(model.steps[-1][1]))])
+    if is_kind(model, (BaseSearchCV, FrozenEstimator)):
+        return traceable(inside(model))
+    if any(package_of(kind) == "properly" for kind in type(model).__mro__):
+        return _own(model)
+    if is_kind(model, LinearClassifierMixin):
+        return LogisticPart(model) if _is_plain_logistic(model) else LinearPart(model)
+    return ClassifierPart(model)
+
+
+def is_kind(model: Any, kind: type | tuple[type, ...]) -> bool:
+    """Whether a model is of one of these classes, or of a subclass that scikit-learn itself made.
+
+    Another subclass may do anything: it must not be written as if it were its parent.
+
+    >>> another = type("Another", (StandardScaler,), {"__module__": "elsewhere"})
+    >>> is_kind(StandardScaler(), StandardScaler), is_kind(another(), StandardScaler)
+    (True, False)
+    """
+    return isinstance(model, kind) and package_of(type(model)) == "sklearn"
+
+
+def package_of(kind: type) -> str:
+    """The package that a class belongs to."""
+    return kind.__module__.partition(".")[0]
+
+
+def once(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, run at its first call only: a part has one input in a graph, however often it is asked."""
+    results: list[Any] = []
+
+    def first(*args: Any) -> Any:
+        if not results:
+            results.append(function(*args))
+        return results[0]
+
+    return first
+
+
+def _own(model: Any) -> Any:
+    """A copy of a model of this library, whose estimators are traceable and whose log-scores are computed once."""
+    model = copy(model)
+    if isinstance(model, CalibratedClassifier):
+        model.pairs_ = [
+            replace(pair, estimator=traceable(pair.estimator), calibrator=_own(pair.calibrator))
+            for pair in model.pairs_
+        ]
+    elif isinstance(model, PriorCorrectedClassifier):
+        model.estimator_ = traceable(model.estimator_)
+    if isinstance(model, Calibrator | PriorCorrectedClassifier):
+        model._log_scores = once(model._log_scores)  # type: ignore[method-assign]
+    return model
+
+
+def _steps(steps: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """The transformers of a pipeline; those of a pipeline within it follow one another."""
+    result = []
+    for name, step in steps:
+        if is_kind(step, Pipeline):
+            result += [(f"{name}-{inner}", part) for inner, part in _steps(step.steps)]
+        elif step is not None and step != "passthrough":
+            result.append((name, _transformer(step)))
+    return result
+
+
+def _transformer(step: Any) -> Any:
+    if is_kind(step, StandardScaler):
+        return ScalerPart(step)
+    if is_kind(step, SimpleImputer) and isinstance(step.missing_values, Real) and isnan(step.missing_values):
+        return ImputerPart(step)
+    return TransformerPart(step)
+
+
+def _is_plain_logistic(model: Any) -> bool:
+    """Whether probabilities are the logistic function or the softmax of the scores.
+
+    Until scikit-learn 1.8, several classes could also be fitted one versus rest, and two by a softmax.
+    """
+    if not isinstance(model, LogisticRegression):
+        return False
+    usual = getattr(model, "multi_class", "deprecated") in ("auto", "deprecated", "warn")
+    return usual and (len(model.classes_) == 2 or model.solver != "liblinear")
+
+
+class Part(BaseEstimator):
+    """What stands for a fitted estimator of another library."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self._converted = once(converted)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def fit(self, X: Any, y: Any = None) -> Any:
+        raise NotImplementedError("a part of a graph is fitted already.")
+
+
+class TransformerPart(Part):
+    """Any transformer."""
+
+    def transform(self, X: Any) -> Any:
+        return self._converted(self.model, X, {})[0]
+
+
+class ScalerPart(Part):
+    """`StandardScaler`."""
+
+    def transform(self, X: Any) -> Any:
+        X = X - constant(self.model.mean_, X) if self.model.with_mean else X
+        X = X / constant(self.model.scale_, X) if self.model.with_std else X
+        return namespace(X).clip(X, -LARGEST, LARGEST)
+
+
+class ImputerPart(Part):
+    """`SimpleImputer` of nan: a number for each column; columns without one are dropped.
+
+    Those asked for are added, 1 where nan was.
+    """
+
+    def transform(self, X: Any) -> Any:
+        xp, missing = namespace(X), namespace(X).isnan(X)
+        statistics = np.asarray(self.model.statistics_, dtype=np.float64)
+        filled = xp.where(missing, constant(statistics, X), X)
+        if np.isnan(statistics).any():
+            filled = xp.take(filled, constant(np.flatnonzero(~np.isnan(statistics)), X), axis=1)
+        if self.model.indicator_ is None:
+            return filled
+        indicator = xp.take(missing, constant(self.model.indicator_.features_, X), axis=1)
+        return xp.concat([filled, xp.astype(indicator, xp.float64)], axis=1)
+
+
+class ClassifierPart(Part):
+    """Any classifier."""
+
+    @property
+    def classes_(self) -> Any:
+        return self.model.classes_
+
+    def predict_proba(self, X: Any) -> Any:
+        return self._converted(self.model, X, {"zipmap": False})[1]
+
+    @available_if(lambda self: hasattr(self.model, "decision_function"))  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Any) -> Any:
+        scores = self._converted(self.model, X, {"zipmap": False, "raw_scores": True})[1]
+        return scores[:, 1] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: Any) -> Any:
+        return chosen(self.predict_proba(X), self.classes_)
+
+
+class LinearPart(ClassifierPart):
+    """A linear classifier of scikit-learn."""
+
+    def decision_function(self, X: Any) -> Any:
+        """x·w + b: coef_ may be sparse, or a single row without its second axis."""
+        coef = self.model.coef_
+        coef = np.atleast_2d(coef.toarray() if sparse.issparse(coef) else coef)
+        scores = fn.matmul(X, coef.T) + constant(np.reshape(self.model.intercept_, (1, -1)), X)
+        return scores[:, 0] if len(coef) == 1 else scores
+
+
+class LogisticPart(LinearPart):
+    """`LogisticRegression`: the logistic function of one score, or the softmax of several."""
+
+    def predict_proba(self, X: Any) -> Any:
+        return probabilities(self.decision_function(X))
+
+    def predict_log_proba(self, X: Any) -> Any:
+        return log_probabilities(self.decision_function(X))
+
+    def predict(self, X: Any) -> Any:
+        return chosen(self.decision_function(X), self.classes_)
