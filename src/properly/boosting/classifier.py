@@ -21,7 +21,7 @@ from properly.inputs.optional import require
 from properly.inputs.options import check_interval, checked_count, choose
 from properly.links import Link, Logit, get_link
 from properly.losses import Composite, Loss, get_loss
-from properly.numeric.probabilities import Array
+from properly.numeric.arrays import Array, beside, columns_of, namespace
 
 _FEATURES_AS = {"accept_sparse": "csr", "dtype": (np.float64, np.float32), "ensure_all_finite": "allow-nan"}
 _LARGEST_INT, _MOST_LEAVES = 2**31 - 1, 131_072  # of LightGBM
@@ -260,19 +260,19 @@ class ProperBoostingClassifier(ClassifierMixin, BaseEstimator):
             yield v.copy()
 
     def _decisions(self, v: Array) -> Array:
-        v = v - self.link_.link(0.5)
-        return v[:, 0] if len(self.classes_) == 2 else v
+        v = v - float(self.link_.link(0.5))
+        return columns_of(v)[0] if len(self.classes_) == 2 else v
 
     def _log_probabilities(self, v: Array) -> Array:
         with np.errstate(all="ignore"):
             log_p, log_q = self.link_._logs(v)
-        return np.hstack((log_q, log_p)) if len(self.classes_) == 2 else log_probabilities(log_p)
+        return beside(log_q, log_p) if len(self.classes_) == 2 else log_probabilities(log_p)
 
     def _probabilities(self, v: Array) -> Array:
         if len(self.classes_) > 2:
-            return np.exp(self._log_probabilities(v))
+            return namespace(v).exp(self._log_probabilities(v))
         p, q = self.link_.inverse_pair(v)
-        return np.hstack((q, p))
+        return beside(q, p)
 
     def decision_function(self, X: Any) -> Array:
         """The score, measured from the score of p = 1/2, so that positive means the second class.
