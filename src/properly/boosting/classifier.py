@@ -20,7 +20,7 @@ from properly.inputs.optional import require
 from properly.inputs.options import check_interval, checked_count, choose
 from properly.links import Link, Logit, get_link
 from properly.losses import Composite, Loss, get_loss
-from properly.numeric.probabilities import Array
+from properly.numeric.arrays import Array
 
 _FEATURES_AS = {"accept_sparse": "csr", "dtype": (np.float64, np.float32), "ensure_all_finite": "allow-nan"}
 _LARGEST_INT, _MOST_LEAVES = 2**31 - 1, 131_072  # of LightGBM

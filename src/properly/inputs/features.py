@@ -8,6 +8,7 @@ categorical without being told.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,8 @@ from sklearn.utils.validation import check_array, check_X_y, validate_data
 
 from properly.inputs.frames import column_at, column_names, is_category, is_frame, located, missing_in
 from properly.inputs.weights import checked_offset
-from properly.numeric.arrays import Array, anywhere, floats, is_traced, namespace, to_numpy
+from properly.numeric import functions as fn
+from properly.numeric.arrays import Array, anywhere, columns_of, floats, is_foreign, is_traced, namespace, to_numpy
 
 Categories = dict[int, NDArray[Any]]
 """The known values of each categorical column, by its position, in the order of their codes."""
@@ -50,12 +52,12 @@ def checked_features(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
     return X
 
 
-def checked_array(estimator: Any, X: Any, offset: ArrayLike | None) -> tuple[Any, Any]:
+def checked_array(estimator: Any, X: Any, offset: ArrayLike | None = None, *, missing: bool = False) -> tuple[Any, Any]:
     """X and an offset as arrays of float64 of a library other than NumPy, with the features of a fitted estimator."""
     X, offset = floats(X=X, offset=offset)
     if X.ndim != 2 or X.shape[1] != estimator.n_features_in_:
         raise ValueError(f"X must have shape (n, {estimator.n_features_in_}), as in fit, got {X.shape}.")
-    if anywhere(~namespace(X).isfinite(X)):
+    if not missing and anywhere(~namespace(X).isfinite(X)):
         raise ValueError("X must be finite; drop or impute missing values first.")
     if offset is not None and not is_traced(X):
         checked_offset(to_numpy(offset), X.shape[0], len(estimator.classes_))
@@ -91,6 +93,11 @@ def training_table(estimator: Any, X: Any, y: Any, given: Any, **options: Any) -
 
 def known_table(estimator: Any, X: Any, categories: Categories, **options: Any) -> Any:
     """X as numbers, with the features and the categories of the fit; a category not seen there is nan, as missing."""
+    if is_foreign(X):
+        columns = columns_of(checked_array(estimator, X, missing=True)[0])
+        for position, known in categories.items():
+            columns[position] = _codes_in_array(columns[position], known, position)
+        return namespace(X).stack(columns, axis=1) if categories else floats(X=X)[0]
     X = _readable(estimator, X, bool(categories))
     if not categories and _has_numbers_only(X):
         return validate_data(estimator, X, reset=False, **options)
@@ -251,6 +258,15 @@ def _distinct(X: Any, position: int) -> NDArray[Any]:
         ) from error
     plain = np.array(distinct.tolist()) if distinct.dtype == object and len(distinct) else distinct
     return plain if plain.ndim == 1 else distinct
+
+
+def _codes_in_array(values: Any, known: NDArray[Any], column: int) -> Any:
+    """`_codes` of a column of an array of numbers of any library."""
+    if known.dtype.kind not in _NUMBERS:
+        raise ValueError(f"column {column} has categories that are texts, which an array of numbers cannot hold.")
+    xp, known = namespace(values), known.astype(np.float64)
+    place = xp.minimum(fn.searchsorted(known, values), len(known) - 1)
+    return xp.where(fn.entries(known, place) == values, fn.entries(np.arange(float(len(known))), place), math.nan)
 
 
 def _codes(values: NDArray[Any], known: NDArray[Any], name: Any) -> Array:

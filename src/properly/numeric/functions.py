@@ -118,6 +118,14 @@ def largest(x: Array, axis: int) -> Array:
     return xp.max(x, axis=axis, keepdims=True)
 
 
+def average(x: Array, weight: Array | None) -> float:
+    """The weighted mean of all elements."""
+    xp = namespace(x)
+    if xp is np:
+        return float(np.average(x, weights=weight))
+    return float(xp.mean(x) if weight is None else xp.sum(weight * x) / xp.sum(weight))
+
+
 def matmul(x: Any, matrix: Array) -> Any:
     """x @ matrix, with a matrix of numbers.
 
@@ -278,6 +286,11 @@ def entries(table: Array, place: Any) -> Array:
     return namespace(place).take(constant(table, place), place)
 
 
+def rows(table: Array, place: Any) -> Array:
+    """The rows of a NumPy table at these places."""
+    return namespace(place).take(constant(table, place), place, axis=0)
+
+
 def step_of(edges: Array, x: Array, side: str = "right") -> Any:
     """The number of edges below x, and with "right" those equal to x, too: its place in a table of steps.
 
@@ -288,10 +301,10 @@ def step_of(edges: Array, x: Array, side: str = "right") -> Any:
     if is_traced(x) and len(edges):
         move = ROUNDING.get() * (np.abs(edges) + np.median(np.abs(edges)))
         edges = edges - move if side == "right" else edges + move
-    return _searchsorted(edges, x, side)
+    return searchsorted(edges, x, side)
 
 
-def _searchsorted(edges: Array, x: Array, side: str) -> Any:
+def searchsorted(edges: Array, x: Array, side: str = "left") -> Any:
     """np.searchsorted; in ONNX by bisection, so that neither time nor memory grow with the table."""
     xp = namespace(x)
     if xp is np:
@@ -315,5 +328,5 @@ def interp(x: Array, knots: Array, values: Array) -> Array:
     gap = np.diff(knots)
     slope = np.divide(np.diff(values), gap, out=np.zeros(len(gap)), where=gap > 0.0)
     inside = xp.clip(x, float(knots[0]), float(knots[-1]))
-    left = _searchsorted(knots[1:], inside, "right")
+    left = searchsorted(knots[1:], inside, "right")
     return entries(np.append(slope, 0.0), left) * (inside - entries(knots, left)) + entries(values, left)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from math import isnan
 from numbers import Real
 from typing import Any
@@ -25,13 +26,15 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.metaestimators import available_if
 
+from properly.boosting import ProperBoostingClassifier
 from properly.calibration import CalibratedClassifier, Calibrator
 from properly.classifier import chosen, log_probabilities, probabilities
 from properly.inputs.unwrap import inside
 from properly.numeric import functions as fn
-from properly.numeric.arrays import constant, namespace
+from properly.numeric.arrays import beside, columns_of, constant, namespace
 from properly.numeric.limits import LARGEST
 from properly.onnx.foreign import converted
+from properly.onnx.trees import tree_sums
 from properly.prevalence import PriorCorrectedClassifier
 
 
@@ -43,6 +46,8 @@ def traceable(model: Any) -> Any:
         return traceable(inside(model))
     if any(package_of(kind) == "properly" for kind in type(model).__mro__):
         return _own(model)
+    if package_of(type(model)) == "lightgbm" and hasattr(model, "predict_proba"):
+        return LightGBMPart(model)
     if is_kind(model, LinearClassifierMixin):
         return LogisticPart(model) if _is_plain_logistic(model) else LinearPart(model)
     return ClassifierPart(model)
@@ -87,9 +92,17 @@ def _own(model: Any) -> Any:
         ]
     elif isinstance(model, PriorCorrectedClassifier):
         model.estimator_ = traceable(model.estimator_)
+    elif isinstance(model, ProperBoostingClassifier):
+        model._scores = once(partial(_boosted, model))  # type: ignore[method-assign]
     if isinstance(model, Calibrator | PriorCorrectedClassifier):
         model._log_scores = once(model._log_scores)  # type: ignore[method-assign]
     return model
+
+
+def _boosted(model: ProperBoostingClassifier, X: Any) -> Any:
+    """The scores of `ProperBoostingClassifier`."""
+    trees = [None if booster is None else booster.dump_model() for booster in model._trees()]
+    return tree_sums(trees, model._read(X)) + constant(model.starts_, X)
 
 
 def _steps(steps: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
@@ -187,6 +200,33 @@ class ClassifierPart(Part):
 
     def predict(self, X: Any) -> Any:
         return chosen(self.predict_proba(X), self.classes_)
+
+
+class LightGBMPart(ClassifierPart):
+    """LightGBM's own classifier: what its objective makes of the sums of its trees."""
+
+    def __init__(self, model: Any) -> None:
+        super().__init__(model)
+        self._dumped = model.booster_.dump_model()
+        self._sums = once(tree_sums)
+
+    @available_if(lambda self: hasattr(self.model, "decision_function"))  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Any) -> Any:
+        sums = self._sums([self._dumped], X)
+        return columns_of(sums)[0] if len(self.classes_) == 2 else sums
+
+    def predict_proba(self, X: Any) -> Any:
+        objective, *options = str(self._dumped.get("objective", "custom")).split()
+        slope = next((float(each.removeprefix("sigmoid:")) for each in options if each.startswith("sigmoid:")), 1.0)
+        if objective == "multiclass":
+            return fn.softmax(self._sums([self._dumped], X), axis=1)
+        if objective not in ("binary", "multiclassova"):
+            raise NotImplementedError(
+                f"{type(self.model).__name__} cannot be written as ONNX with the objective {objective!r}; use binary, "
+                "multiclass or multiclassova."
+            )
+        p = fn.expit(slope * self._sums([self._dumped], X))
+        return beside(1.0 - p, p) if objective == "binary" else p
 
 
 class LinearPart(ClassifierPart):

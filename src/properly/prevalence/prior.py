@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,7 +11,8 @@ from numpy.typing import ArrayLike
 
 from properly.inputs.forecast import read_probabilities
 from properly.inputs.options import choose
-from properly.numeric.probabilities import Array, as_float, unwrap
+from properly.numeric.arrays import Array, as_float, columns_of, constant, floats, is_foreign, namespace, to_numpy
+from properly.numeric.probabilities import unwrap
 
 SUM_TOLERANCE = 1e-6  # a prior that was typed in with six decimals
 
@@ -55,10 +57,13 @@ def adjust_prior(p: ArrayLike, train_prior: ArrayLike, true_prior: ArrayLike) ->
     >>> adjust_prior([[0.2, 0.3, 0.5]], [1 / 3, 1 / 3, 1 / 3], [0.6, 0.3, 0.1])
     array([[0.46, 0.35, 0.19]])
     """
-    p = as_float(p, "p")
-    columns = as_columns(p, "p") if p.size else np.empty((0, p.shape[1] if p.ndim == 2 else 2))
-    result = adjusted(columns, log_prior_ratio(train_prior, true_prior, columns.shape[1]))
-    return unwrap(result[:, 1].reshape(p.shape)) if p.size == len(result) else result
+    (values,) = floats(p=p)
+    size = math.prod(values.shape)
+    columns = as_columns(values, "p") if size else np.empty((0, values.shape[1] if values.ndim == 2 else 2))
+    result = adjusted(constant(columns, values), log_prior_ratio(train_prior, true_prior, columns.shape[1]))
+    if size != result.shape[0]:
+        return result
+    return unwrap(namespace(result).reshape(columns_of(result)[1], values.shape))
 
 
 def prior_after_sampling(prior: ArrayLike, keep: ArrayLike) -> Array:
@@ -183,7 +188,7 @@ def as_prior(prior: ArrayLike, n_classes: int | None, name: str, *, ends: bool =
 
 def as_columns(p: ArrayLike, name: str) -> Array:
     """Checked probabilities of shape (n, K); those of a second class, or a single one, become (n, 2)."""
-    values = as_float(p, name)
+    values = to_numpy(p) if is_foreign(p) else as_float(p, name)
     second, first = read_probabilities(values if values.ndim else values[None], name)
     return second if second.ndim == 2 else np.column_stack([1.0 - second if first is None else first, second])
 
@@ -208,9 +213,10 @@ def log_prior_ratio(train_prior: ArrayLike, true_prior: ArrayLike, n_classes: in
 
 
 def adjusted(p: Array, log_ratio: Array) -> Array:
+    xp, ratio = namespace(p), constant(log_ratio, p)
     # Ratios are taken relative to the largest one of a class that is possible, so that sums stay above 0.
-    largest = np.where(p > 0.0, log_ratio, -np.inf).max(axis=1, keepdims=True, initial=-np.inf)
+    largest = xp.max(xp.where(p > 0.0, ratio, -math.inf), axis=1, keepdims=True)
     with np.errstate(invalid="ignore"):
-        relative = np.where(largest > -np.inf, np.minimum(log_ratio - largest, 0.0), 0.0)
-    scaled = p * np.exp(relative)
-    return np.asarray(scaled / scaled.sum(axis=1, keepdims=True))
+        relative = xp.where(largest > -math.inf, xp.minimum(ratio - largest, 0.0), 0.0)
+    scaled = p * xp.exp(relative)
+    return scaled / xp.sum(scaled, axis=1, keepdims=True)

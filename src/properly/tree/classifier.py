@@ -19,7 +19,8 @@ from properly.inputs.features import known_table, seen_categories, training_tabl
 from properly.inputs.options import check_interval, checked_count
 from properly.inputs.weights import checked_class_weights, checked_weight
 from properly.losses import Loss, get_loss
-from properly.numeric.probabilities import Array
+from properly.numeric import functions as fn
+from properly.numeric.arrays import Array
 from properly.tree.binning import bin_categories, bin_numbers, exact_weights
 from properly.tree.display import LabelledTree, draw
 from properly.tree.growth import grow, prune, pruning_path
@@ -144,7 +145,7 @@ class ProperTreeClassifier(LogScoreClassifier):
     def predict_proba(self, X: Any) -> Array:
         """Class probabilities, one column per entry of ``classes_``."""
         leaf = self.apply(X)  # before the attribute, which an unfitted tree lacks
-        return np.asarray(self.probabilities_[leaf])
+        return fn.rows(self.probabilities_, leaf)
 
     def predict_log_proba(self, X: Any) -> Array:
         """The logarithms of `predict_proba`, also where those underflow; -inf where a probability is 0."""
@@ -152,7 +153,7 @@ class ProperTreeClassifier(LogScoreClassifier):
 
     def _log_scores(self, X: Any) -> Array:
         leaf = self.apply(X)
-        return np.asarray(self._log_probabilities[leaf])
+        return fn.rows(self._log_probabilities, leaf)
 
     def apply(self, X: Any) -> Integers:
         """The leaf that each row falls into, as an index into the arrays of ``tree_``."""

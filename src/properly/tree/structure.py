@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -9,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from properly.numeric.probabilities import Array
+from properly.numeric import functions as fn
+from properly.numeric.arrays import Array, as_integers, columns_of, is_foreign, namespace
 
 Integers = NDArray[np.intp]
 Booleans = NDArray[np.bool_]
@@ -70,6 +72,8 @@ class Tree:
 
     def leaf_of(self, X: Array) -> Integers:
         """The leaf that each row of X falls into."""
+        if is_foreign(X):
+            return self._leaf_in_array(X)
         node = np.zeros(len(X), dtype=np.intp)
         rows = np.arange(len(X)) if not self.is_leaf[0] else np.arange(0)
         while len(rows):
@@ -81,6 +85,27 @@ class Tree:
             left[missing] = self.missing_left[at[missing]]
             node[rows] = np.where(left, self.left[at], self.right[at])
             rows = rows[~self.is_leaf[node[rows]]]
+        return node
+
+    def _leaf_in_array(self, X: Any) -> Any:
+        """`leaf_of` for arrays of other libraries: all rows go down as far as the deepest leaf, where others wait."""
+        xp, own = namespace(X), np.arange(len(self.left))
+        left, right = (np.where(self.is_leaf, own, each) for each in (self.left, self.right))
+        n_codes = self.sets.shape[1]
+        node = as_integers(columns_of(X)[0] == math.inf) * 0
+        for _ in range(int(self.depth.max())):
+            column = fn.entries(np.maximum(self.feature, 0), node)
+            value = columns_of(xp.take_along_axis(X, column[:, None], axis=1))[0]
+            missing = xp.isnan(value)
+            goes_left = value <= fn.entries(self.threshold, node)
+            if self.sets.size:
+                code = xp.astype(xp.clip(xp.where(missing, 0.0, value), 0.0, n_codes - 1.0), xp.int64)
+                place = fn.entries(np.maximum(self.set_index, 0) * n_codes, node) + code
+                goes_left = xp.where(
+                    fn.entries(self.set_index >= 0, node), fn.entries(self.sets.ravel(), place), goes_left
+                )
+            goes_left = xp.where(missing, fn.entries(self.missing_left, node), goes_left)
+            node = xp.where(goes_left, fn.entries(left, node), fn.entries(right, node))
         return node
 
     def shrunken(self, shrinkage: float) -> tuple[Array, Array]:
