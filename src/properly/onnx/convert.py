@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import copy_context
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from properly.calibration import Calibrator
 from properly.inputs.optional import require
-from properly.numeric.arrays import namespace
-from properly.onnx.traceable import traceable
+from properly.numeric.arrays import columns_of, namespace
+from properly.onnx.traceable import takes_columns, traceable
+
+OUTPUTS = {"label", "probabilities"}
 
 
 def to_onnx(model: Any, n_features: int | None = None) -> Any:
@@ -62,21 +64,11 @@ def to_onnx(model: Any, n_features: int | None = None) -> Any:
     ['label', 'probabilities']
     """
     ndonnx, spox, onnx = (require(name, "onnx") for name in ("ndonnx", "spox", "onnx"))
-    if not (hasattr(model, "fit") and hasattr(model, "predict_proba")):
-        raise ValueError(
-            f"model must be a classifier with predict_proba, or a calibrator, got {type(model).__name__}; "
-            "properly.calibration.CalibratedClassifier gives a classifier probabilities."
-        )
-    check_is_fitted(model)
-    _check_labels(np.asarray(model.classes_))
+    _check_model(model)
+    inputs = _inputs(model, n_features)
+    outputs = copy_context().run(_predicted, model, inputs)
+    proto = spox.build(*({name: each.unwrap_spox() for name, each in part.items()} for part in (inputs, outputs)))
     n_classes = len(model.classes_)
-    if isinstance(model, Calibrator):
-        name, width = "scores", 1 if n_classes == 2 else n_classes
-    else:
-        name, width = "X", _n_features(model, n_features)
-    rows = ndonnx.argument(shape=("n", width), dtype=ndonnx.float64)
-    outputs = copy_context().run(_predicted, model, rows)
-    proto = spox.build({name: rows.unwrap_spox()}, {key: each.unwrap_spox() for key, each in outputs.items()})
     for output, shape in zip(proto.graph.output, (("n",), ("n", n_classes)), strict=True):
         kind = output.type.tensor_type.elem_type
         output.CopyFrom(onnx.helper.make_tensor_value_info(output.name, kind, shape))
@@ -89,12 +81,63 @@ def to_onnx(model: Any, n_features: int | None = None) -> Any:
     return proto
 
 
-def _predicted(model: Any, rows: Any) -> dict[str, Any]:
+def _check_model(model: Any) -> None:
+    if not (hasattr(model, "predict_proba") and (hasattr(model, "fit") or takes_columns(model))):
+        raise ValueError(
+            f"model must be a classifier with predict_proba, or a calibrator, got {type(model).__name__}; "
+            "properly.calibration.CalibratedClassifier gives a classifier probabilities."
+        )
+    if not takes_columns(model):
+        check_is_fitted(model)
+    classes = np.asarray(model.classes_)
+    texts = classes.dtype.kind in "OU" and all(isinstance(each, str) for each in classes)
+    if not (texts or classes.dtype.kind in "iufb"):
+        raise NotImplementedError(f"labels must be texts or numbers for ONNX, got {classes.tolist()[0]!r}.")
+
+
+def _inputs(model: Any, n_features: int | None) -> dict[str, Any]:
+    """Arrays without values by the names of the inputs: scores, X, or a column each."""
+    ndonnx = require("ndonnx", "onnx")
+    if takes_columns(model):
+        taken = OUTPUTS & model.input_columns.keys()
+        if taken:
+            raise ValueError(f"a column is called {taken.pop()!r}, as an output of the graph is; rename it before fit.")
+        kinds = {name: ndonnx.float64 if known is None else ndonnx.utf8 for name, known in model.input_columns.items()}
+        return {name: ndonnx.argument(shape=("n", 1), dtype=kind) for name, kind in kinds.items()}
+    if isinstance(model, Calibrator):
+        name, width = "scores", 1 if len(model.classes_) == 2 else len(model.classes_)
+    else:
+        name, width = "X", _n_features(model, n_features)
+    return {name: ndonnx.argument(shape=("n", width), dtype=ndonnx.float64)}
+
+
+def _rows(model: Any, inputs: dict[str, Any]) -> Any:
+    """What the model takes: an array, or columns of numbers by name."""
+    if not takes_columns(model):
+        (rows,) = inputs.values()
+        return rows
+    columns = {name: columns_of(each)[0] for name, each in inputs.items()}
+    texts = {name: known for name, known in model.input_columns.items() if known is not None}
+    return columns | {name: _positions(columns[name], known) for name, known in texts.items()}
+
+
+def _positions(texts: Any, known: tuple[str, ...]) -> Any:
+    """The places of texts among those that are known, that after the last for others, nan for an empty one."""
+    xp, encoder = namespace(texts), require("spox.opset.ai.onnx.ml.v5", "onnx").label_encoder
+    places = {"": -1} | {text: place for place, text in enumerate(known)}
+    found = encoder(
+        texts.unwrap_spox(), keys_strings=[*places], values_int64s=[*places.values()], default_int64=len(known)
+    )
+    place = xp.astype(xp.asarray(found), xp.float64)
+    return xp.where(place < 0.0, math.nan, place)
+
+
+def _predicted(model: Any, inputs: dict[str, Any]) -> dict[str, Any]:
     """The labels and probabilities of arrays without values, as the model itself computes them."""
-    xp = namespace(rows)
     try:
         part = traceable(model)
         with _fast_constants():
+            rows = _rows(model, inputs)
             probabilities, label = part.predict_proba(rows), part.predict(rows)
     except NotImplementedError:
         raise
@@ -104,6 +147,7 @@ def _predicted(model: Any, rows: Any) -> dict[str, Any]:
             f"{type(model).__name__} cannot be written as ONNX: its prediction does not run on arrays without values "
             f"({reason})"
         ) from error
+    xp = namespace(probabilities)
     for kind, dtype in (("integral", xp.int64), ("real floating", xp.float64)):
         label = xp.astype(label, dtype) if xp.isdtype(label.dtype, kind) else label
     return {"label": label, "probabilities": probabilities}
@@ -127,9 +171,3 @@ def _n_features(model: Any, given: int | None) -> int:
     if given is not None and known != given:
         raise ValueError(f"n_features must be {known}, as the model was fitted with, got {given!r}.")
     return int(known)
-
-
-def _check_labels(classes: NDArray[Any]) -> None:
-    texts = classes.dtype.kind in "OU" and all(isinstance(each, str) for each in classes)
-    if not (texts or classes.dtype.kind in "iufb"):
-        raise NotImplementedError(f"labels must be texts or numbers for ONNX, got {classes.tolist()[0]!r}.")
