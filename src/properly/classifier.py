@@ -10,7 +10,6 @@ import math
 from abc import abstractmethod
 from typing import Any, ClassVar
 
-import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 

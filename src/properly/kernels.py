@@ -1,7 +1,8 @@
 """Kernels: what is added up over the rows of one block.
 
 A kernel takes a block and the current parameters and returns a `Statistic`, the only thing that leaves a block.
-Kernels do not know where the block is stored; engines do not know what is added up. All sums are float64.
+Kernels do not know where the block is stored; engines do not know what is added up. All sums are float64. The arrays of
+a block may be of any library; parameters and statistics, which are small, are NumPy arrays.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from scipy import sparse
 from properly.losses.base import Loss, mix
 from properly.losses.composite import Composite
 from properly.losses.softmax import AnyComposite
+from properly.numeric.arrays import beside, constant, is_foreign, namespace, to_numpy
+from properly.numeric.functions import matmul
 from properly.numeric.probabilities import Array
 
 
@@ -54,7 +57,7 @@ class LinearModel:
     center: Array | None = None
 
     def design(self, block: Block) -> Any:
-        return block.X if self.center is None else block.X - self.center
+        return block.X if self.center is None else block.X - constant(self.center, block.X)
 
     def scores(self, block: Block, X: Any, coef: Array) -> Array:
         return self.composite._scores(linear_scores(X, coef), block.offset, self.positive)
@@ -71,9 +74,11 @@ class LinearModel:
 def linear_scores(X: Any, coef: Array) -> Array:
     """x·w + b for every row of coefficients, of shape (n, rows of coef)."""
     k = X.shape[1]
-    scores = np.asarray(X @ coef[:, :k].T, dtype=np.float64)
+    scores = matmul(X, coef[:, :k].T)
+    if not is_foreign(scores):
+        scores = np.asarray(scores, dtype=np.float64)
     if coef.shape[1] > k:
-        scores += coef[:, k]
+        scores += constant(coef[:, k], scores)
     return scores
 
 
@@ -81,17 +86,25 @@ def weighted(block: Block, x: Array) -> Array:
     """Every row times its weight; a row of weight 0 counts for nothing, even if its loss is infinite."""
     if block.weight is None:
         return x
-    weight = block.weight.reshape(-1, *(1,) * (x.ndim - 1))
-    return np.where(weight == 0.0, 0.0, weight * x)
+    xp = namespace(x)
+    weight = xp.reshape(block.weight, (-1, *(1,) * (x.ndim - 1)))
+    return xp.where(weight == 0.0, 0.0, weight * x)
 
 
 def _collect(X: Any, rows: Array, width: int) -> Array:
     """Σ_i rows_i ⊗ (x_i, 1): shape (scores, width)."""
-    rows = np.ascontiguousarray(rows.reshape(X.shape[0], -1).T)  # BLAS is twice as fast with it this way round
-    total = np.empty((len(rows), width))
-    total[:, : X.shape[1]] = rows @ X
-    total[:, X.shape[1] :] = rows.sum(axis=1)[:, None]
+    xp = namespace(rows)
+    rows = xp.reshape(rows, (X.shape[0], -1)).T
+    if xp is np:
+        rows = np.ascontiguousarray(rows)  # BLAS is twice as fast with it this way round
+    total = np.empty((rows.shape[0], width))
+    total[:, : X.shape[1]] = to_numpy(rows @ X)
+    total[:, X.shape[1] :] = to_numpy(xp.sum(rows, axis=1))[:, None]
     return total
+
+
+def _sum(x: Array) -> float:
+    return float(namespace(x).sum(x))
 
 
 @dataclass
@@ -103,7 +116,8 @@ class Classes(Statistic):
 
 
 def classes(block: Block, n_classes: int) -> Classes:
-    return Classes(len(block.y), np.bincount(block.y, block.weight, n_classes).astype(np.float64))
+    weight = None if block.weight is None else to_numpy(block.weight)
+    return Classes(block.y.shape[0], np.bincount(to_numpy(block.y), weight, n_classes).astype(np.float64))
 
 
 @dataclass
@@ -116,11 +130,11 @@ class Moments(Statistic):
 
 
 def moments(block: Block, center: Array | None) -> Moments:
-    weight = np.ones(block.X.shape[0]) if block.weight is None else block.weight
+    weight = constant(np.ones(block.X.shape[0]), block.X) if block.weight is None else block.weight
     if sparse.issparse(block.X):
         return Moments(block.X.T @ weight, block.X.power(2).T @ weight, block.X.shape[0])
-    X = block.X if center is None else block.X - center
-    return Moments(X.T @ weight, np.square(X).T @ weight, 0)
+    X = block.X if center is None else block.X - constant(center, block.X)
+    return Moments(to_numpy(X.T @ weight), to_numpy(namespace(X).square(X).T @ weight), 0)
 
 
 @dataclass
@@ -138,7 +152,8 @@ def offset_range(block: Block, positive: int) -> OffsetRange:
     if block.offset is None:
         return OffsetRange(0.0, 0.0)
     offset = block.offset if block.offset.ndim == 1 else block.offset[:, positive]
-    return OffsetRange(float(offset.min()), float(offset.max()))
+    xp = namespace(offset)
+    return OffsetRange(float(xp.min(offset)), float(xp.max(offset)))
 
 
 @dataclass
@@ -152,7 +167,7 @@ class Gradient(Statistic):
 def gradient(block: Block, model: LinearModel, coef: Array, want_value: bool) -> Gradient:
     with np.errstate(all="ignore"):
         X, y, v = model.read(block, coef)
-        value = float(weighted(block, model.composite._value(y, v)).sum()) if want_value else np.nan
+        value = _sum(weighted(block, model.composite._value(y, v))) if want_value else np.nan
         slopes = weighted(block, model.composite._gradient(y, v))
         return Gradient(value, _collect(X, slopes, coef.shape[1]))
 
@@ -166,7 +181,7 @@ class FoldGradients(Statistic):
 
 
 def fold_gradients(block: Block, model: LinearModel, coef: Array, score: Loss) -> FoldGradients:
-    """Row f of `coef` belongs to split f: one product with the features serves them all."""
+    """Row f of `coef` belongs to split f: one product with the features serves them all. For NumPy arrays only."""
     composite, fold = cast(Composite, model.composite), cast("NDArray[np.int8]", block.fold)
     X, y = model.design(block), model.target(block)[:, None]
     with np.errstate(all="ignore"):
@@ -192,7 +207,7 @@ def hessian(block: Block, model: LinearModel, coef: Array, observed: bool, colum
     """`columns` picks features (the intercept always stays); None means all."""
     with np.errstate(all="ignore"):
         X, y, v = model.read(block, coef)
-        picked, scores = X if columns is None else X[:, columns], len(coef)
+        picked, scores = X if columns is None else _columns(X, columns), len(coef)
         width = picked.shape[1] + coef.shape[1] - X.shape[1]
         gram = np.empty((scores, width, scores, width))
         for one in range(scores):
@@ -200,6 +215,10 @@ def hessian(block: Block, model: LinearModel, coef: Array, observed: bool, colum
             for other in range(one + 1):
                 gram[one, :, other] = gram[other, :, one] = weighted_gram(picked, column[:, other], width)
         return Hessian(gram.reshape(scores * width, scores * width))
+
+
+def _columns(X: Any, columns: NDArray[np.intp]) -> Any:
+    return namespace(X).take(X, constant(columns, X), axis=1) if is_foreign(X) else X[:, columns]
 
 
 def weighted_gram(X: Any, curvature: Array, width: int) -> Array:
@@ -213,6 +232,9 @@ def weighted_gram(X: Any, curvature: Array, width: int) -> Array:
         gram[k:, :k] = gram[:k, k:].T
         gram[k:, k:] = curvature.sum()
         return gram
+    if is_foreign(X):
+        design = X if width == k else beside(X, namespace(X).ones_like(curvature)[:, None])
+        return to_numpy(design.T @ (design * curvature[:, None]))
     scaled = np.empty((X.shape[0], width))
     if np.all(curvature >= 0.0):  # with the square root the product is symmetric, and BLAS computes half of it
         root = np.sqrt(curvature)
@@ -251,7 +273,7 @@ def hessian_diagonal(block: Block, model: LinearModel, coef: Array) -> HessianDi
     with np.errstate(all="ignore"):
         X, y, v = model.read(block, coef)
         curvature = model.composite._curvature_diagonal(y, v)
-    squares = X.power(2) if sparse.issparse(X) else np.square(X)
+    squares = X.power(2) if sparse.issparse(X) else namespace(X).square(X)
     return HessianDiagonal(_collect(squares, weighted(block, curvature), coef.shape[1]))
 
 
@@ -266,7 +288,8 @@ def misfits(block: Block, model: LinearModel, coef: Array) -> Misfits:
     with np.errstate(all="ignore"):
         _, y, v = model.read(block, coef)
         other = model.composite._other_probability(y, v)
-    return Misfits(float(weighted(block, (other > 1e-3).astype(np.float64)).sum()))
+    xp = namespace(other)
+    return Misfits(_sum(weighted(block, xp.where(other > 1e-3, 1.0, xp.zeros_like(other)))))
 
 
 @dataclass
@@ -285,9 +308,10 @@ def along_line(
     with np.errstate(all="ignore"):
         X, y, start = model.read(block, coef)
         along = model.scores(block._replace(offset=None), X, direction)
-        for i, step in enumerate(steps):
+        xp = namespace(along)
+        for i, step in enumerate(steps.tolist()):
             v = start + step * along
-            slopes[i] = np.sum(weighted(block, np.where(along == 0.0, 0.0, model.composite._gradient(y, v) * along)))
+            slopes[i] = _sum(weighted(block, xp.where(along == 0.0, 0.0, model.composite._gradient(y, v) * along)))
             if want_values:
-                values[i] = np.sum(weighted(block, model.composite._value(y, v)))
+                values[i] = _sum(weighted(block, model.composite._value(y, v)))
     return AlongLine(values, slopes)

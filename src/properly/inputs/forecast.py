@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -16,7 +16,18 @@ from properly.inputs.labels import forecast_labels
 from properly.inputs.options import checked_names, checked_thresholds, numbered
 from properly.inputs.scores import BinarySample
 from properly.inputs.weights import checked_weight
-from properly.numeric.probabilities import Array, Probabilities, as_float, as_probabilities, log_of_complement
+from properly.numeric.arrays import (
+    anywhere,
+    constant,
+    floats,
+    is_foreign,
+    is_traced,
+    namespace,
+    require_one_library,
+    to_numpy,
+)
+from properly.numeric.functions import average
+from properly.numeric.probabilities import Array, Probabilities, as_probabilities, log_of_complement
 
 _ROW_SUM_TOLERANCE = 1e-3  # accepts probabilities rounded to three digits, but no logits
 _ROUNDING = 1e-12
@@ -29,7 +40,8 @@ class Forecast:
     """Checked labels and probabilities; rows of weight 0 are left out.
 
     For two classes `p` is the probability of the second, of shape (n,), and `complement` that of the first where the
-    user gave both columns. For K > 2 classes `p` has shape (n, K).
+    user gave both columns. For K > 2 classes `p` has shape (n, K). The arrays of the rows are of one library: of NumPy
+    unless `read_forecast` was told to keep others.
     """
 
     codes: NDArray[Any]  # position of the label among the classes, of a byte each for two classes
@@ -51,7 +63,7 @@ class Forecast:
     @property
     def positive(self) -> NDArray[np.bool_]:
         """For two classes: whether the row belongs to the second."""
-        return self.codes.view(np.bool_)
+        return self.codes.view(np.bool_) if isinstance(self.codes, np.ndarray) else self.codes == 1
 
     @property
     def total(self) -> float:
@@ -61,7 +73,8 @@ class Forecast:
     @cached_property
     def class_weight(self) -> Array:
         """The weight of the rows of every class."""
-        return np.bincount(self.codes, self.weight, len(self.classes)).astype(np.float64)
+        weight = None if self.weight is None else to_numpy(self.weight)
+        return np.bincount(to_numpy(self.codes), weight, len(self.classes)).astype(np.float64)
 
     @property
     def rates(self) -> Array:
@@ -92,7 +105,7 @@ class Forecast:
 
     def without_weight_0(self) -> Forecast:
         """The rows that have a weight."""
-        if self.weight is None or self.weight.all():
+        if self.weight is None or not anywhere(self.weight == 0.0):
             return self
         rows = self.weight > 0.0
         return replace(self.take(rows), has_weight=rows)
@@ -110,14 +123,17 @@ class Forecast:
         p = self.p[rows]
         if self.complement is None:
             return as_probabilities(p)
-        q = self.complement[rows]
-        exact = np.abs(p + q - 1.0) <= _ROUNDING
+        xp, q = namespace(p), self.complement[rows]
+        exact = xp.abs(p + q - 1.0) <= _ROUNDING
         with np.errstate(divide="ignore"):
-            log_p, log_q = (np.where(exact, log_of_complement(a, b), np.log(a)) for a, b in ((p, q), (q, p)))
+            log_p, log_q = (xp.where(exact, log_of_complement(a, b), xp.log(a)) for a, b in ((p, q), (q, p)))
         return Probabilities(p, q, log_p, log_q)
 
-    def blocks(self) -> Iterator[slice]:
-        return (slice(start, start + _BLOCK) for start in range(0, len(self.codes), _BLOCK))
+    def blocks(self) -> list[slice]:
+        """Rows that fit into the cache together; all at once in other libraries, which may compute elsewhere."""
+        if is_foreign(self.p):
+            return [slice(None)]
+        return [slice(start, start + _BLOCK) for start in range(0, len(self.codes), _BLOCK)]
 
     def against_rest(self) -> list[Forecast]:
         """Each of K > 2 classes against the others; for two classes only the second."""
@@ -150,19 +166,32 @@ class Forecast:
     def mean(self, values: Array) -> float:
         """The weighted mean over the rows; ∞ if a row has it, even if another has -∞."""
         with np.errstate(invalid="ignore"):
-            average = np.average(values, weights=self.weight)
-        return float("inf") if np.isnan(average) else float(average)
+            mean = average(values, self.weight)
+        return float("inf") if np.isnan(mean) else mean
 
 
 def read_forecast(
-    y: ArrayLike, p: ArrayLike, sample_weight: ArrayLike | None = None, classes: ArrayLike | None = None
+    y: ArrayLike,
+    p: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    classes: ArrayLike | None = None,
+    *,
+    keep_library: bool = False,
 ) -> Forecast:
-    """Check everything, and leave out the rows of weight 0."""
-    values, complement = read_probabilities(p)
+    """Check everything, and leave out the rows of weight 0.
+
+    Arrays of other libraries are copied to NumPy, unless they are to be kept: sums can be made of any arrays. Labels
+    may be NumPy arrays of text in any case, which other libraries do not have.
+    """
+    is_text = isinstance(y, np.ndarray) and y.dtype.kind in "OSUT"
+    require_one_library(y=None if is_text else y, p=p, sample_weight=sample_weight)
+    values, complement = read_probabilities(p, keep_library=keep_library)
     known, codes = forecast_labels(y, classes, 2 if values.ndim == 1 else values.shape[1])
-    if len(codes) != len(values):
-        raise ValueError(f"y has {len(codes)} rows, p has {len(values)}: inconsistent numbers of samples.")
+    if len(codes) != values.shape[0]:
+        raise ValueError(f"y has {len(codes)} rows, p has {values.shape[0]}: inconsistent numbers of samples.")
     weight = checked_weight(sample_weight, len(codes), positive_sum=True)
+    if is_foreign(values):
+        codes, weight = constant(codes, values), None if weight is None else constant(weight, values)
     return Forecast(codes, values, complement, weight, known).without_weight_0()
 
 
@@ -179,30 +208,35 @@ def read_binary(
     return forecast
 
 
-def read_probabilities(p: ArrayLike, name: str = "p") -> tuple[Array, Array | None]:
-    """(p, None) of one column, (p, 1 - p) of two, (p of shape (n, K), None) of more."""
-    values = as_float(p, name)
+def read_probabilities(p: ArrayLike, name: str = "p", *, keep_library: bool = False) -> tuple[Any, Any]:
+    """(p, None) of one column, (p, 1 - p) of two, (p of shape (n, K), None) of more; of NumPy unless told otherwise."""
+    values = floats(**{name: p})[0]
+    if is_traced(values) or not keep_library:
+        values = to_numpy(values)
     if values.ndim not in (1, 2) or values.shape[-1] == 0:
         rule = f"{name} must have shape (n,) or (n, K) with at least one row"
         raise ValueError(f"{rule}, got {'a single number' if values.ndim == 0 else f'shape {values.shape}'}.")
-    if len(values) == 0:
+    if values.shape[0] == 0:
         raise ValueError(f"{name} is empty; at least one row is needed.")
-    if not (values.min() >= 0.0 and values.max() <= 1.0):
-        row = int(np.argmin(((values >= 0.0) & (values <= 1.0)).reshape(len(values), -1).all(axis=1)))
+    xp = namespace(values)
+    if not (xp.min(values) >= 0.0 and xp.max(values) <= 1.0):
+        found = to_numpy(values)
+        row = int(np.argmin(((found >= 0.0) & (found <= 1.0)).reshape(len(found), -1).all(axis=1)))
         raise ValueError(
-            f"{name} must lie in [0, 1], got {values[row]} in row {row}; drop missing values, and turn scores into "
+            f"{name} must lie in [0, 1], got {found[row]} in row {row}; drop missing values, and turn scores into "
             "probabilities by calibration or a link."
         )
     if values.ndim == 1:
         return values, None
     if values.shape[1] == 1:
         return values[:, 0], None
-    sums = values.sum(axis=1)
-    worst = int(np.argmax(np.abs(sums - 1.0)))
+    sums = xp.sum(values, axis=1)
+    worst = int(xp.argmax(xp.abs(sums - 1.0)))
     if abs(sums[worst] - 1.0) > _ROW_SUM_TOLERANCE:
-        raise ValueError(f"every row of {name} must add up to 1, but row {worst} adds up to {sums[worst]:.6g}.")
+        raise ValueError(f"every row of {name} must add up to 1, but row {worst} adds up to {float(sums[worst]):.6g}.")
     if values.shape[1] == 2:
-        return np.ascontiguousarray(values[:, 1]), np.ascontiguousarray(values[:, 0])
+        first, second = values[:, 0], values[:, 1]
+        return (second, first) if is_foreign(values) else (np.ascontiguousarray(second), np.ascontiguousarray(first))
     return values, None
 
 

@@ -9,12 +9,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d
 
+from properly.numeric.arrays import is_foreign, to_numpy
+
 
 def checked_labels(y: ArrayLike | None, n_rows: int | None = None) -> tuple[NDArray[Any], NDArray[Any]]:
     """What an estimator is fitted to: the sorted classes, two or more, and the position of every label among them."""
     if y is None:
         raise ValueError("fit requires y to be passed, but the target y is None; only a Stream has labels of its own.")
-    labels = column_or_1d(y, warn=True)
+    labels = column_or_1d(to_numpy(y) if is_foreign(y) else y, warn=True)
     classes = found_classes(labels)
     check_classification_targets(classes if len(classes) == 2 else labels)  # the latter takes long
     if n_rows is not None and len(labels) != n_rows:
@@ -28,7 +30,7 @@ def forecast_labels(y: ArrayLike, classes: ArrayLike | None, n_classes: int) -> 
     """What forecasts are judged by: the classes, given or found, and the position of every label among them."""
     if y is None:
         raise ValueError("y is None; the labels are needed.")
-    labels = column_or_1d(y)
+    labels = column_or_1d(to_numpy(y) if is_foreign(y) else y)
     found = found_classes(labels)
     known = _completed(found, n_classes) if classes is None else _given(classes, found, n_classes)
     return known, _positions(labels, known)

@@ -11,7 +11,7 @@ from properly.inputs.options import choose
 from properly.losses.base import Loss
 from properly.losses.beta import LogLoss, SquaredLoss
 from properly.losses.composite import Composite
-from properly.numeric.arrays import anywhere, constant, floats, namespace
+from properly.numeric.arrays import anywhere, as_integers, constant, floats, namespace
 from properly.numeric.functions import log_softmax, softmax
 from properly.numeric.probabilities import Array, require_no_missing
 
@@ -154,4 +154,4 @@ def _checked(y: ArrayLike, v: ArrayLike) -> tuple[NDArray[np.intp], Array]:
         raise ValueError("v must be finite for the softmax.")
     if anywhere((labels < 0.0) | (labels >= scores.shape[1]) | (labels != xp.floor(labels))):
         raise ValueError(f"y must hold class indices 0 to {scores.shape[1] - 1}.")
-    return labels.astype(np.intp) if xp is np else xp.astype(labels, xp.int64), scores
+    return as_integers(labels), scores

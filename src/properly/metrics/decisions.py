@@ -9,6 +9,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from properly.inputs.forecast import Forecast, read_binary, read_probabilities
 from properly.metrics.thresholds import distinct_forecasts
+from properly.numeric.arrays import (
+    as_integers,
+    columns_of,
+    constant,
+    is_foreign,
+    namespace,
+    require_one_library,
+    to_numpy,
+)
+from properly.numeric.functions import matmul
 from properly.numeric.probabilities import Array, as_float
 
 _BLOCK = 1 << 16
@@ -105,7 +115,7 @@ def decide(
     Parameters
     ----------
     p : array of shape (n,), (n, 2) or (n, K)
-        The probability of the positive class, or of every class.
+        The probability of the positive class, or of every class. Positions are of the library that p is of.
     costs : pair, text, or array of shape (K, K) or (n, K, K)
         (cost of a false positive, cost of a false negative), or the same written "1:20", or cost[true, decision] for
         all rows or for each. Entries of a matrix may be negative: benefits.
@@ -136,7 +146,8 @@ def decide(
     >>> decide([[0.5, 0.0, 0.5], [0.9, 0.1, 0.0]], costs)
     array([1, 0])
     """
-    values, complement = read_probabilities(p)
+    require_one_library(p=p, costs=costs, reject_cost=reject_cost)
+    values, complement = read_probabilities(p, keep_library=True)
     matrix = cost_matrix(costs)
     n_classes = 2 if values.ndim == 1 else values.shape[1]
     if matrix.shape[-1] != n_classes:
@@ -144,30 +155,51 @@ def decide(
             f"costs are for {matrix.shape[-1]} classes, but p has {n_classes}; costs must have shape "
             f"({n_classes}, {n_classes})."
         )
-    if matrix.ndim == 3 and len(matrix) != len(values):
-        raise ValueError(f"costs has {len(matrix)} matrices, p has {len(values)} rows: every row needs one.")
-    limit = _reject_costs(reject_cost, len(values))
-    decisions = np.empty(len(values), dtype=np.intp)
-    for start in range(0, len(values), _BLOCK):
-        rows = slice(start, start + _BLOCK)
-        block = values[rows]
-        if block.ndim == 1:
-            block = np.stack([1.0 - block if complement is None else complement[rows], block], axis=1)
+    n_rows = values.shape[0]
+    if matrix.ndim == 3 and len(matrix) != n_rows:
+        raise ValueError(f"costs has {len(matrix)} matrices, p has {n_rows} rows: every row needs one.")
+    limit = _reject_costs(reject_cost, n_rows)
+
+    def decided(rows: slice) -> Any:
         own = matrix if matrix.ndim == 2 else matrix[rows]
-        expected = _expected_costs(block, own)
-        allowance = _ROUNDING * _expected_costs(block, np.abs(own)).max(axis=1)  # benefits and costs may cancel
-        if n_classes == 2:
-            decisions[rows] = _is_positive(block, own, complement is not None)
-        else:
-            is_cheapest = expected <= (expected.min(axis=1) + allowance)[:, None]
-            decisions[rows] = n_classes - 1 - np.argmax(is_cheapest[:, ::-1], axis=1)  # the last of them
-        if limit is not None:
-            decisions[rows][expected.min(axis=1) - allowance > limit[rows]] = -1
-    return decisions if classes is None else _labels(decisions, classes, n_classes, limit is not None)
+        q = None if complement is None else complement[rows]
+        return _cheapest(values[rows, ...], q, own, None if limit is None else limit[rows])
+
+    if is_foreign(values):
+        decisions = decided(slice(None))
+    else:
+        decisions = np.empty(n_rows, dtype=np.intp)
+        for start in range(0, n_rows, _BLOCK):
+            decisions[start : start + _BLOCK] = decided(slice(start, start + _BLOCK))
+    return decisions if classes is None else _labels(to_numpy(decisions), classes, n_classes, limit is not None)
+
+
+def _cheapest(p: Array, complement: Array | None, matrix: Array, limit: Array | None) -> Any:
+    """The decision of least expected cost for some rows; -1 where it costs more than the limit."""
+    xp = namespace(p)
+    if p.ndim == 1:
+        p = xp.stack([1.0 - p if complement is None else complement, p], axis=1)
+    n_classes = p.shape[1]
+    if n_classes == 2:
+        decisions = as_integers(_is_positive(p, matrix, complement is not None))
+        if limit is None:
+            return decisions
+    expected = _expected_costs(p, matrix)
+    least = xp.min(expected, axis=1)
+    allowance = _ROUNDING * xp.max(_expected_costs(p, np.abs(matrix)), axis=1)  # benefits and costs may cancel
+    if n_classes > 2:
+        is_cheapest = expected <= (least + allowance)[:, None]
+        from_last = xp.flip(is_cheapest if xp is np else as_integers(is_cheapest), axis=1)
+        decisions = n_classes - 1 - xp.argmax(from_last, axis=1)
+    return decisions if limit is None else xp.where(least - allowance > constant(limit, p), -1, decisions)
 
 
 def _expected_costs(p: Array, matrix: Array) -> Array:
-    return p @ matrix if matrix.ndim == 2 else np.einsum("ij,ijk->ik", p, matrix)
+    if matrix.ndim == 2:
+        return matmul(p, matrix)
+    if is_foreign(p):
+        return namespace(p).sum(p[:, :, None] * constant(matrix, p), axis=1)
+    return np.einsum("ij,ijk->ik", p, matrix)
 
 
 def _costs_of_errors(matrix: Array) -> tuple[Any, Any]:
@@ -182,14 +214,16 @@ def _is_positive(block: Array, matrix: Array, own_digits: bool) -> NDArray[np.bo
 
     Where costs contradict themselves, so that an error pays, a larger p may speak against calling a row positive.
     """
-    q, p = block.T
+    xp, (q, p) = namespace(block), columns_of(block)
     false_positive, false_negative = _costs_of_errors(matrix)
     total = false_positive + false_negative
     sign, unit = np.where(total < 0.0, -1.0, 1.0), np.where(total == 0.0, 1.0, total)
-    by_p = sign * p >= sign * (false_positive / unit)
-    by_q = sign * q <= sign * (false_negative / unit)
-    decided = np.where((p > 1.0 - _NEARLY) & own_digits, by_q, by_p)
-    return np.where(total == 0.0, false_positive <= 0.0, decided)
+    least_p, most_q = sign * (false_positive / unit), sign * (false_negative / unit)
+    by_costs = (sign, least_p, most_q, total == 0.0, false_positive <= 0.0)
+    sign, least_p, most_q, indifferent, pays = (constant(each, block) for each in by_costs)
+    by_p, by_q = sign * p >= least_p, sign * q <= most_q
+    decided = xp.where(p > 1.0 - _NEARLY, by_q, by_p) if own_digits else by_p
+    return xp.where(indifferent, pays, decided)
 
 
 def _reject_costs(reject_cost: ArrayLike | None, n_rows: int) -> Array | None:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from properly.inputs.forecast import Forecast, read_forecast, read_probabilities
 from properly.inputs.weights import checked_weight
 from properly.losses import LogLoss, Loss, SquaredLoss, get_loss
+from properly.numeric.arrays import constant, namespace, require_one_library
 from properly.numeric.isotonic import pooled_blocks
 from properly.numeric.probabilities import Array, as_float, as_probabilities
 
@@ -18,12 +19,13 @@ def row_losses(y: ArrayLike, p: ArrayLike, loss: str | Loss = "log", *, classes:
     """The loss of every row: what `proper_score` averages, and what `sign_test` and `paired_bootstrap` compare.
 
     For two classes it is L₀(p) or L₁(p). For K > 2 classes log loss is -ln p_y, and any other loss is the sum over
-    the classes, each against the rest; squared loss so becomes ½ Σ_k (p_k - 1[y = k])².
+    the classes, each against the rest; squared loss so becomes ½ Σ_k (p_k - 1[y = k])². The losses are an array of the
+    library that p is of.
 
     >>> row_losses([0, 1, 1], [0.25, 0.25, 1.0]).round(3)
     array([0.288, 1.386, 0.   ])
     """
-    return losses_of(read_forecast(y, p, classes=classes), get_loss(loss))
+    return losses_of(read_forecast(y, p, classes=classes, keep_library=True), get_loss(loss))
 
 
 def proper_score(
@@ -41,7 +43,8 @@ def proper_score(
     y : array of shape (n,)
         Labels. For a single column of probabilities the positive class is the larger of the two labels.
     p : array of shape (n,), (n, 2) or (n, K)
-        The probability of the positive class, or of every class in sorted order.
+        The probability of the positive class, or of every class in sorted order. Arrays of other libraries than NumPy
+        stay where they are: only labels and weights are looked at on the host.
     loss : Loss or a key of `properly.losses.LOSSES`, default "log"
         "squared" is half the Brier score. For K > 2 classes log loss is -ln p_y; any other loss is the sum over the
         classes of its loss of each class against the rest.
@@ -64,7 +67,7 @@ def proper_score(
     >>> proper_score(["no", "yes", "yes"], [0.1, 0.8, 0.6], BetaLoss(1, 3))
     0.003719...
     """
-    return score_of(read_forecast(y, p, sample_weight, classes), get_loss(loss))
+    return score_of(read_forecast(y, p, sample_weight, classes, keep_library=True), get_loss(loss))
 
 
 def log_loss(
@@ -75,7 +78,7 @@ def log_loss(
     >>> log_loss([0, 1], [0.5, 0.5]), log_loss([0, 1], [0.5, 0.0])
     (0.693..., inf)
     """
-    return score_of(read_forecast(y, p, sample_weight, classes), LogLoss())
+    return score_of(read_forecast(y, p, sample_weight, classes, keep_library=True), LogLoss())
 
 
 def brier_score(
@@ -86,7 +89,7 @@ def brier_score(
     >>> brier_score([0, 1], [0.5, 0.75])
     0.15625
     """
-    return 2.0 * score_of(read_forecast(y, p, sample_weight, classes), SquaredLoss())
+    return 2.0 * score_of(read_forecast(y, p, sample_weight, classes, keep_library=True), SquaredLoss())
 
 
 def skill_score(
@@ -121,14 +124,15 @@ def skill_score(
     >>> skill_score([0, 1], [0.2, 0.9], reference=0.5)
     0.763...
     """
-    forecast = read_forecast(y, p, sample_weight, classes)
+    forecast = read_forecast(y, p, sample_weight, classes, keep_library=True)
     kind = get_loss(loss)
     score = score_of(forecast, kind)
     if reference is None:
         reference_score = base_score(forecast, kind)
     else:
-        rows = _as_rows(reference, np.shape(p))
-        reference_score = score_of(read_forecast(y, rows, sample_weight, classes), kind)
+        require_one_library(p=p, reference=reference)
+        rows = constant(_as_rows(reference, np.shape(p)), forecast.p)
+        reference_score = score_of(read_forecast(y, rows, sample_weight, classes, keep_library=True), kind)
     if score == reference_score:
         return 0.0
     with np.errstate(divide="ignore"):
@@ -155,6 +159,7 @@ def probability_rmse(true_p: ArrayLike, p: ArrayLike, *, sample_weight: ArrayLik
     >>> probability_rmse([0.1, 0.5], [0.1, 0.8])
     0.2121...
     """
+    require_one_library(true_p=true_p, p=p, sample_weight=sample_weight)
     truth, _ = read_probabilities(true_p, "true_p")
     values, _ = read_probabilities(p)
     if truth.shape != values.shape:
@@ -170,22 +175,26 @@ def score_of(forecast: Forecast, loss: Loss) -> float:
 
 def losses_of(forecast: Forecast, loss: Loss) -> Array:
     """The losses of the rows of a checked forecast, block by block."""
+    blocks = forecast.blocks()
+    if len(blocks) == 1:
+        return _block_losses(forecast, loss, blocks[0])
     losses = np.empty(len(forecast.codes))
-    for rows in forecast.blocks():
+    for rows in blocks:
         losses[rows] = _block_losses(forecast, loss, rows)
     return losses
 
 
 def _block_losses(forecast: Forecast, loss: Loss, rows: slice) -> Array:
+    xp = namespace(forecast.p)
     with np.errstate(all="ignore"):
         if forecast.binary:
             at0, at1 = loss._losses(forecast.probabilities(rows))
-            return np.where(forecast.positive[rows], at1, at0)
-        p, codes = forecast.p[rows], forecast.codes[rows]
+            return xp.where(forecast.positive[rows], at1, at0)
+        p, codes = forecast.p[rows, ...], forecast.codes[rows][:, None]
         if isinstance(loss, LogLoss):
-            return -np.log(p[np.arange(len(codes)), codes])
+            return -xp.log(xp.take_along_axis(p, codes, axis=1)[:, 0])
         at0, at1 = loss._losses(as_probabilities(p))
-        return np.where(codes[:, None] == np.arange(p.shape[1]), at1, at0).sum(axis=1)
+        return xp.sum(xp.where(codes == constant(np.arange(p.shape[1]), p), at1, at0), axis=1)
 
 
 def base_score(forecast: Forecast, loss: Loss) -> float:

@@ -61,28 +61,37 @@ def floats(**inputs: ArrayLike | None) -> list[Any]:
     Lists, numbers and data frames become NumPy arrays if they come alone, and arrays of the library of the others if
     not. None stays None. Booleans are labels: only `y` may hold them.
     """
-    leader = None
     for name, x in inputs.items():
-        if not isinstance(x, _PLAIN) and leader is None and is_foreign(x):
-            leader = x
         if name != "y":
             refuse_booleans(x, name)
+    leader = require_one_library(**inputs)
     if leader is None:
         return [None if x is None else as_float(x, name) for name, x in inputs.items()]
-    first = next(name for name, x in inputs.items() if x is leader)
-    for name, x in inputs.items():
-        if (isinstance(x, np.ndarray) or is_foreign(x)) and _library(x) != _library(leader):
-            raise ValueError(
-                f"arrays of two libraries in one call: {first} is of {_library(leader)} and {name} of {_library(x)}; "
-                "convert one of them first."
-            )
     return [None if x is None else _float_like(x, leader, name) for name, x in inputs.items()]
+
+
+def require_one_library(**inputs: Any) -> Any:
+    """Refuse arrays of two libraries; the first array of a library other than NumPy, or None."""
+    leader = first = None
+    for name, x in inputs.items():
+        if leader is None and is_foreign(x):
+            first, leader = name, x
+    if leader is not None:
+        for name, x in inputs.items():
+            if (isinstance(x, np.ndarray) or is_foreign(x)) and _library(x) != _library(leader):
+                raise ValueError(
+                    f"arrays of two libraries in one call: {first} is of {_library(leader)} and {name} of "
+                    f"{_library(x)}; convert one of them first."
+                )
+    return leader
 
 
 def as_float(x: ArrayLike, name: str) -> Array:
     """`x` as a NumPy array of float64, whatever it was."""
     if type(x) is np.ndarray and x.dtype == np.float64:
         return x
+    if is_foreign(x):
+        x = to_numpy(x)
     if getattr(getattr(x, "dtype", None), "kind", "") == "c":
         raise ValueError(f"{name} must be real numbers, got an array of {x.dtype}.")  # type: ignore[union-attr]
     try:
@@ -128,7 +137,7 @@ def _library(x: Any) -> str:
 
 def constant(values: ArrayLike, like: Any) -> Any:
     """Numbers, such as coefficients or knots, as an array of the library and on the device of another array."""
-    if isinstance(like, _NUMPY):
+    if not is_foreign(like):
         return np.asarray(values)
     from array_api_compat import device
 
@@ -155,16 +164,21 @@ def beside(*parts: Any) -> Any:
     return np.concatenate(parts, axis=1) if xp is np else xp.concat(parts, axis=1)
 
 
-def as_integers(condition: Any) -> Any:
-    """1 where a condition holds, and 0 elsewhere."""
-    xp = namespace(condition)
-    return condition.astype(np.intp) if xp is np else xp.astype(condition, xp.int64)
+def as_integers(x: Any) -> Any:
+    """Conditions, or whole numbers, as integers."""
+    xp = namespace(x)
+    return x.astype(np.intp) if xp is np else xp.astype(x, xp.int64)
 
 
 def to_numpy(x: Any) -> NDArray[Any]:
     """The values of an array of any library, on the host."""
     if isinstance(x, _NUMPY):
         return np.asarray(x)
+    if is_traced(x):
+        raise ValueError(
+            f"this needs numbers, and an array of {_library(x)}, here of shape {x.shape}, has none before its graph "
+            "is run; call it with the results of the graph."
+        )
     from array_api_compat import to_device
 
     return np.asarray(x if _library(x) == "array_api_strict" else to_device(x, "cpu"))

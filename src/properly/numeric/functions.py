@@ -118,6 +118,14 @@ def largest(x: Array, axis: int) -> Array:
     return xp.max(x, axis=axis, keepdims=True)
 
 
+def average(x: Array, weight: Array | None) -> float:
+    """The weighted mean of all elements."""
+    xp = namespace(x)
+    if xp is np:
+        return float(np.average(x, weights=weight))
+    return float(xp.mean(x) if weight is None else xp.sum(weight * x) / xp.sum(weight))
+
+
 def matmul(x: Any, matrix: Array) -> Any:
     """x @ matrix, with a matrix of numbers.
 
