@@ -137,11 +137,11 @@ def test_bad_arrays(library):
     for predict, shape in ((calibrator.predict_proba, (4,)), (model.predict_proba, (4, 3))):
         with pytest.raises(ValueError, match="must be numbers, got booleans"):
             predict(library.asarray(np.ones(shape, dtype=bool)))
-        with pytest.raises(ValueError, match="must be real numbers, got an array of .*complex128"):
+        with pytest.raises(ValueError, match=r"must be real numbers, got an array of .*complex128"):
             predict(library.asarray(np.ones(shape, dtype=complex)))
         with pytest.raises(ValueError, match=r"must be finite"):
             predict(library.asarray(np.full(shape, np.nan)))
     with pytest.raises(ValueError, match=r"X must have shape \(n, 3\), as in fit, got \(4, 2\)"):
         model.predict_proba(library.asarray(np.ones((4, 2))))
-    with pytest.raises(ValueError, match="arrays of two libraries in one call: X is of .* and offset of numpy"):
+    with pytest.raises(ValueError, match=r"arrays of two libraries in one call: X is of .* and offset of numpy"):
         model.predict_proba(library.asarray(NEW), np.zeros(len(NEW)))

@@ -186,8 +186,8 @@ class CalibratedClassifier(MetaEstimatorMixin, LogScoreClassifier):
     def predict_proba(self, X: Any) -> Array:
         """Class probabilities of shape (n, K), one column per entry of ``classes_``: the mean over the pairs."""
         check_is_fitted(self, "pairs_")
-        total: Array = sum(probabilities(pair.log_scores(X)) for pair in self.pairs_)
-        return total / len(self.pairs_)
+        first, *others = (probabilities(pair.log_scores(X)) for pair in self.pairs_)
+        return sum(others, first) / len(self.pairs_)
 
     @property
     def estimator_(self) -> Any:

@@ -52,9 +52,7 @@ def checked_features(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
     return X
 
 
-def checked_array(
-    estimator: Any, X: Any, offset: ArrayLike | None = None, *, missing: bool = False
-) -> tuple[Any, Any]:
+def checked_array(estimator: Any, X: Any, offset: ArrayLike | None = None, *, missing: bool = False) -> tuple[Any, Any]:
     """X and an offset as arrays of float64 of a library other than NumPy, with the features of a fitted estimator."""
     X, offset = floats(X=X, offset=offset)
     if X.ndim != 2 or X.shape[1] != estimator.n_features_in_:

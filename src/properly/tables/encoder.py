@@ -182,7 +182,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return np.asarray(codes)
 
     def _of_graph(self, X: dict[str, Any]) -> Any:
-        """The matrix of columns of an ONNX graph: floats, a category as its position, or that after the last if unknown.
+        """The matrix of columns of an ONNX graph: numbers; a category is its place, the one after the last if unknown.
 
         Nothing can be refused there: an unknown category counts as missing, unless several counted as one in training.
         """
