@@ -2,6 +2,7 @@
 
 import sys
 import warnings
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from sklearn.preprocessing import MinMaxScaler, PolynomialFeatures, StandardScal
 from sklearn.svm import SVC, LinearSVC
 
 from properly.calibration import (
+    BinaryCalibrator,
     CalibratedClassifier,
     GroupwiseCalibration,
     HistogramBinning,
@@ -39,6 +41,8 @@ from properly.linear import (
 from properly.links import GEV, LINKS
 from properly.losses import BetaLoss, BoostingLoss, SquaredLoss
 from properly.maxent import Maxent
+from properly.numeric import functions as fn
+from properly.numeric.arrays import namespace
 from properly.onnx import to_onnx
 from properly.prevalence import PriorCorrectedClassifier
 
@@ -54,14 +58,21 @@ NEW_SCORES = np.concatenate([2.0 * RANDOM.normal(size=300), 30.0 * RANDOM.normal
 TINY = 1e-290  # below, float64 runs out of digits
 
 
-def outputs(model, rows, n_features=None):
-    proto = to_onnx(model, n_features)
+def session_of(proto):
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     session = onnxruntime.InferenceSession(proto.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    rows = np.asarray(rows, dtype=np.float64)
-    rows = rows[:, None] if rows.ndim == 1 else rows
-    return session.run(["label", "probabilities"], {session.get_inputs()[0].name: rows})
+
+    def run(rows):
+        rows = np.asarray(rows, dtype=np.float64)
+        rows = rows[:, None] if rows.ndim == 1 else rows
+        return session.run(["label", "probabilities"], {session.get_inputs()[0].name: rows})
+
+    return run
+
+
+def outputs(model, rows, n_features=None):
+    return session_of(to_onnx(model, n_features))(rows)
 
 
 def assert_same(model, rows, rtol=1e-9, atol=TINY):
@@ -230,8 +241,12 @@ def test_rows_on_the_edges_of_steps_stay_on_their_side(name):
 )
 @pytest.mark.parametrize("ensemble", [False, True])
 def test_calibrated_classifiers(estimator, y, ensemble):
-    for method in ("auto", "beta"):
-        assert_same(quietly(CalibratedClassifier(estimator, method, cv=2, ensemble=ensemble), y), NEW)
+    assert_same(quietly(CalibratedClassifier(estimator, "beta", cv=2, ensemble=ensemble), y), NEW)
+
+
+@pytest.mark.parametrize("y", [Y, THREE], ids=["two", "three"])
+def test_automatic_calibration_of_folds(y):
+    assert_same(CalibratedClassifier(ProperLinearClassifier(), "auto", cv=2, ensemble=True).fit(X, y), NEW)
 
 
 @pytest.mark.parametrize("y", [Y, THREE], ids=["two", "three"])
@@ -317,8 +332,8 @@ def test_what_cannot_be_written_is_told():
 def test_graph_states_its_versions_and_shapes():
     proto = to_onnx(ProperLinearClassifier().fit(X, Y), n_features=3)
     onnx.checker.check_model(proto, full_check=True)
-    assert {entry.domain: entry.version for entry in proto.opset_import}[""] == 18
-    assert proto.ir_version == 8
+    assert {entry.domain: entry.version for entry in proto.opset_import}[""] == 21
+    assert proto.ir_version == 10
     shape = proto.graph.input[0].type.tensor_type.shape.dim
     assert (shape[0].dim_param, shape[1].dim_value) == ("n", 3)
 
@@ -329,8 +344,9 @@ def test_no_row_and_one_row():
         MulticlassCalibration("platt", "confidence").fit(X, THREE)
     ]
     for model in models:
+        run = session_of(to_onnx(model))
         for rows in (NEW[:0], NEW[:1]):
-            label, probabilities = outputs(model, rows)
+            label, probabilities = run(rows)
             assert label.shape == (len(rows),)
             assert probabilities.shape == (len(rows), len(model.classes_))
 
@@ -389,7 +405,7 @@ def test_edges_move_by_what_the_part_before_them_rounds():
     assert_same(model, rows)
 
 
-def test_subclasses_are_not_written_as_their_parents():
+def test_subclasses_of_other_libraries_are_not_written_as_their_parents():
     class Squared(LogisticRegression):
         def predict_proba(self, X):
             return super().predict_proba(X) ** 2
@@ -398,24 +414,55 @@ def test_subclasses_are_not_written_as_their_parents():
         def transform(self, X, copy=None):
             return 2 * super().transform(X)
 
+    for model in (
+        Squared().fit(X, Y),
+        make_pipeline(Doubled(), LogisticRegression()).fit(X, Y),
+        CalibratedClassifier(Squared(), "platt").fit(X, Y),
+    ):
+        with pytest.raises((NotImplementedError, ImportError), match=r"Squared|Doubled"):
+            to_onnx(model)
+
+
+@dataclass(frozen=True)
+class Kinked:
+    """A map that this library does not have."""
+
+    slope: float
+
+    def log_odds(self, score):
+        xp = namespace(score)
+        return xp.where(score > 0.0, self.slope * score, score) + fn.log_expit(score)
+
+
+class KinkedCalibration(BinaryCalibrator):
+    def _fit_map(self, sample):
+        return Kinked(float(sample.score.std()))
+
+
+def test_a_calibrator_of_your_own_is_written_without_a_word_about_onnx():
+    assert_same(KinkedCalibration().fit(SCORES, Y), NEW_SCORES)
+    assert_same(KinkedCalibration().fit(X, THREE), NEW)
+    assert_same(CalibratedClassifier(LogisticRegression(), KinkedCalibration(), cv=2).fit(X, Y), NEW[:300])
+
+
+def test_subclasses_are_written_as_they_predict():
     class Flat(PlattScaling):
         def _log_scores(self, scores):
-            return 0 * scores
-
-    class Other(CalibratedClassifier):
-        pass
+            return 0.0 * scores
 
     class OtherSquares(SquaredLoss):
         pass
 
-    fitted = ProperLinearClassifier(OtherSquares()).fit(X, Y)
-    for model in (
-        Squared().fit(X, Y),
-        make_pipeline(Doubled(), LogisticRegression()).fit(X, Y),
-        Flat().fit(SCORES, Y),
-        CalibratedClassifier(LogisticRegression(), Flat()).fit(X, Y),
-        Other(LogisticRegression()).fit(X, Y),
-        fitted,
-    ):
-        with pytest.raises((NotImplementedError, ImportError)):
-            to_onnx(model)
+    assert_same(Flat().fit(SCORES, Y), NEW_SCORES)
+    assert_same(ProperLinearClassifier(OtherSquares(), "logit").fit(X, Y), NEW)
+
+
+def test_the_part_that_cannot_be_written_is_named():
+    class Sorted(PlattScaling):
+        def _log_scores(self, scores):
+            return np.sort(np.asarray(scores, dtype=np.float64))
+
+    with pytest.raises(NotImplementedError, match=r"CalibratedClassifier cannot .* the prediction of its part Sorted"):
+        to_onnx(CalibratedClassifier(LogisticRegression(), Sorted()).fit(X, Y))
+    with pytest.raises(NotImplementedError, match=r"Sorted cannot be written as ONNX: its prediction"):
+        to_onnx(Sorted().fit(SCORES, Y))

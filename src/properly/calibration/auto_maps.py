@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from properly.numeric import functions as fn
-from properly.numeric.arrays import Array, beside, columns_of, constant, namespace
+from properly.numeric.arrays import Array, beside, columns_at, columns_of, constant, namespace
 from properly.numeric.scaling import Standardizer, root_mean_square
 from properly.solvers.dense import newton_minimum, positive_factor
 
@@ -190,7 +190,7 @@ class Joint:
 def _without_column(x: Array, k: int) -> Array:
     if namespace(x) is np:
         return np.delete(x, k, axis=1)
-    return namespace(x).take(x, constant(np.delete(np.arange(x.shape[1]), k), x), axis=1)
+    return columns_at(x, np.delete(np.arange(x.shape[1]), k))
 
 
 def for_many_classes(logits: Array, labels: Labels) -> Iterator[Candidate]:

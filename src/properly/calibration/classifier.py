@@ -184,7 +184,7 @@ class CalibratedClassifier(MetaEstimatorMixin, LogScoreClassifier):
         """Class probabilities of shape (n, K), one column per entry of ``classes_``: the mean over the pairs."""
         X = self._read(X)
         first, *others = (probabilities(pair.log_scores(X)) for pair in self.pairs_)
-        return sum(others, start=first) / len(self.pairs_)
+        return sum(others, first) / len(self.pairs_)
 
     @property
     def estimator_(self) -> Any:

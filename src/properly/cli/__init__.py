@@ -13,6 +13,7 @@ properly`` is light: its submodules load on first use), so that help and wrong a
 from properly.cli.audit import audit_table
 from properly.cli.calibrate import calibrate_table
 from properly.cli.demo import run_demo
+from properly.cli.export import export_model
 from properly.cli.fit import fit_table
 from properly.cli.main import COMMANDS, main
 from properly.cli.maxent import maxent_table
@@ -22,6 +23,7 @@ __all__ = [
     "COMMANDS",
     "audit_table",
     "calibrate_table",
+    "export_model",
     "fit_table",
     "main",
     "maxent_table",

@@ -27,6 +27,7 @@ COMMANDS = {
     "audit": "check whether the probabilities in a file are right: a summary and a report",
     "fit": "compare models on a table, fit the best, save it",
     "predict": "add a model's probabilities to a table",
+    "export": "write a model as an ONNX file, for programs without Python",
     "calibrate": "learn a map from scores to probabilities",
     "maxent": "fit a presence-only model",
     "demo": "see the commands at work on a rare class",

@@ -152,6 +152,12 @@ def columns_of(x: Any) -> list[Any]:
     return [x[:, k] for k in range(x.shape[1])]
 
 
+def columns_at(x: Any, places: NDArray[np.intp]) -> Any:
+    """Some of the columns of an array of shape (n, K)."""
+    xp = namespace(x)
+    return x[:, places] if xp is np else xp.take(x, constant(places, x), axis=1)
+
+
 def beside(*parts: Any) -> Any:
     """Arrays of shape (n, K₁), (n, K₂), ... as one."""
     xp = namespace(*parts)

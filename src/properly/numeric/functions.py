@@ -11,6 +11,7 @@ from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special as sc
 
 from properly.numeric.arrays import Array, constant, is_foreign, is_traced, namespace, on_host
@@ -281,7 +282,7 @@ def asinh(x: Array) -> Array:
 ROUNDING = ContextVar("ROUNDING", default=1e-12)  # of scores without values, relative to their size
 
 
-def entries(table: Array, place: Any) -> Array:
+def entries(table: NDArray[Any], place: Any) -> Any:
     """The entries of a NumPy table of one dimension at these places."""
     return namespace(place).take(constant(table, place), place)
 

@@ -70,6 +70,11 @@ def package_of(kind: type) -> str:
     return kind.__module__.partition(".")[0]
 
 
+def takes_columns(model: Any) -> bool:
+    """Whether a model takes tables, as `properly.tables.TableClassifier` does: a graph has an input for each column."""
+    return hasattr(model, "input_columns")
+
+
 def once(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function, run at its first call only: a part has one input in a graph, however often it is asked."""
     results: list[Any] = []
@@ -90,12 +95,15 @@ def _own(model: Any) -> Any:
             replace(pair, estimator=traceable(pair.estimator), calibrator=_own(pair.calibrator))
             for pair in model.pairs_
         ]
-    elif isinstance(model, PriorCorrectedClassifier):
-        model.estimator_ = traceable(model.estimator_)
-    elif isinstance(model, ProperBoostingClassifier):
+    held = next((name for name in ("estimator_", "classifier_", "classifier") if hasattr(model, name)), None)
+    if held is not None and not isinstance(model, CalibratedClassifier):
+        setattr(model, held, traceable(getattr(model, held)))
+    if isinstance(model, ProperBoostingClassifier):
         model._scores = once(partial(_boosted, model))  # type: ignore[method-assign]
     if isinstance(model, Calibrator | PriorCorrectedClassifier):
         model._log_scores = once(model._log_scores)  # type: ignore[method-assign]
+    if takes_columns(model):
+        model._asked = once(model._asked)  # the label comes from the probabilities
     return model
 
 

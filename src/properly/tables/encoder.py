@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from properly.inputs.options import choose
-from properly.numeric.probabilities import Array
+from properly.numeric.arrays import Array, is_traced, namespace
 from properly.tables.base import Place, TableError, arrow, as_table, compute, is_text, listed, plain, require_columns
 from properly.tables.columns import NUMERIC_KINDS, is_number_text, kind_of, texts
 
@@ -111,6 +112,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         category that did not occur in training counts as missing.
         """
         check_is_fitted(self, "columns_")
+        if isinstance(X, dict) and all(map(is_traced, X.values())):
+            return self._of_graph(X)
         lenient = choose(unseen, UNSEEN_RULES, "unseen")
         table = as_table(X)
         require_columns((column.name for column in self.columns_), table.column_names, source)
@@ -177,6 +180,21 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             row, known = int(strange.argmax()), listed(column.categories)
             raise place.error(row, f"the category {words[row].as_py()!r} did not occur in training, only {known}.")
         return np.asarray(codes)
+
+    def _of_graph(self, X: dict[str, Any]) -> Any:
+        """The matrix of columns of an ONNX graph: numbers; a category is its place, the one after the last if unknown.
+
+        Nothing can be refused there: an unknown category counts as missing, unless several counted as one in training.
+        """
+        xp, columns = namespace(*X.values()), []
+        for column in self.columns_:
+            values = X[column.name]
+            if column.kind == "category" and not column.other:
+                values = xp.where(values == float(len(column.categories)), math.nan, values)
+            if column.kind != "category" and not column.missing:
+                values = xp.where(xp.isnan(values), column.mean, values)
+            columns.append(values)
+        return xp.stack(columns, axis=1)
 
     def _numeric(self, kind: str, column: Any, place: Place) -> Array:
         values = NUMERIC_KINDS[kind](column, place)

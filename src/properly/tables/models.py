@@ -14,8 +14,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from properly.classifier import chosen
+from properly.inputs.features import checked_array
 from properly.inputs.weights import checked_weight
-from properly.numeric.probabilities import Array
+from properly.numeric.arrays import Array, beside, columns_at, columns_of, constant, is_foreign, namespace
 from properly.tables.encoder import TableEncoder
 from properly.tables.targets import Label
 
@@ -75,21 +76,29 @@ class LinearFeatures(TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> Array:
         """The features of rows, of shape (n_samples, n_features_out)."""
         check_is_fitted(self, "mean_")
-        X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
-        numeric, coded = self._split(X)
-        missing = np.isnan(numeric)
-        parts = [np.where(missing, 0.0, (numeric - self.mean_) / self.scale_), missing[:, self.indicated_]]
-        for column, levels, other in zip(coded.T, self.levels_, self.other_, strict=True):
-            hit = (column[:, None] == levels) | (np.isnan(column)[:, None] & np.isnan(levels))
+        if is_foreign(X):
+            X, _ = checked_array(self, X, missing=True)
+        else:
+            X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
+        xp, (numeric, coded) = namespace(X), self._split(X)
+        missing = xp.isnan(numeric)
+        scaled = (numeric - constant(self.mean_, X)) / constant(self.scale_, X)
+        parts = [xp.where(missing, 0.0, scaled), columns_at(missing, self.indicated_)]
+        for column, levels, other in zip(columns_of(coded), self.levels_, self.other_, strict=True):
+            gone = xp.isnan(column)[:, None]
+            hit = (column[:, None] == constant(levels, X)) | (gone & constant(np.isnan(levels), X))
             parts.append(hit)
             if other:
-                parts.append(~hit.any(axis=1, keepdims=True) & ~np.isnan(column)[:, None])
-        return np.hstack(parts, dtype=np.float64)
+                parts.append(~xp.any(hit, axis=1)[:, None] & ~gone)
+        if xp is np:
+            return np.hstack(parts, dtype=np.float64)
+        return beside(*(xp.astype(part, xp.float64) for part in parts if part.shape[1] != 0))
 
     def _split(self, X: Array) -> tuple[Array, Array]:
         coded = np.zeros(X.shape[1], dtype=bool)
         coded[list(self.categorical)] = True
-        return X[:, ~coded], X[:, coded]
+        numeric, categories = (columns_at(X, np.flatnonzero(each)) for each in (~coded, coded))
+        return numeric, categories
 
     def _levels(self, column: Array, weight: Array) -> tuple[Array, bool]:
         """The codes that have an indicator, the most frequent first, and whether there are others; nan is a level."""
@@ -162,7 +171,8 @@ class WithFeatures(ClassifierMixin, MetaEstimatorMixin, _ThroughTransformer):
 
     def _asked(self, method: str, X: Any, options: dict[str, Any]) -> NDArray[Any]:
         check_is_fitted(self, "classifier_")
-        return np.asarray(getattr(self.classifier_, method)(self.features_.transform(X, **options)))
+        result: NDArray[Any] = getattr(self.classifier_, method)(self.features_.transform(X, **options))
+        return result
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -212,6 +222,11 @@ class TableClassifier(_ThroughTransformer):
         return self.encoder.get_feature_names_out()
 
     @property
+    def input_columns(self) -> dict[str, tuple[str, ...] | None]:
+        """The columns that the model takes: for one of categories the texts that it knows, None for one of numbers."""
+        return {each.name: each.categories if each.kind == "category" else None for each in self.encoder.columns_}
+
+    @property
     def output_columns(self) -> list[str]:
         """The names of the columns that the model adds, with the standard prefix."""
         return [f"{PREFIX}{label}" for label in self.classes]
@@ -221,7 +236,8 @@ class TableClassifier(_ThroughTransformer):
         return chosen(self.predict_proba(X, **options), self.classes_)
 
     def _asked(self, method: str, X: Any, options: dict[str, Any]) -> NDArray[Any]:
-        return np.asarray(getattr(self.classifier, method)(self.encoder.transform(X, **options)))
+        result: NDArray[Any] = getattr(self.classifier, method)(self.encoder.transform(X, **options))
+        return result
 
     def scored(self, X: Any, **options: Any) -> dict[str, Array]:
         """The columns that the model adds to a table, by their names; options as in `TableEncoder.transform`."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from properly.numeric import functions as fn
-from properly.numeric.arrays import Array, as_integers, columns_of, is_foreign, namespace
+from properly.numeric.arrays import Array, columns_of, is_foreign, namespace
 
 Integers = NDArray[np.intp]
 Booleans = NDArray[np.bool_]
@@ -92,7 +91,7 @@ class Tree:
         xp, own = namespace(X), np.arange(len(self.left))
         left, right = (np.where(self.is_leaf, own, each) for each in (self.left, self.right))
         n_codes = self.sets.shape[1]
-        node = as_integers(columns_of(X)[0] == math.inf) * 0
+        node = xp.zeros_like(columns_of(X)[0], dtype=xp.int64)
         for _ in range(int(self.depth.max())):
             column = fn.entries(np.maximum(self.feature, 0), node)
             value = columns_of(xp.take_along_axis(X, column[:, None], axis=1))[0]
@@ -101,9 +100,8 @@ class Tree:
             if self.sets.size:
                 code = xp.astype(xp.clip(xp.where(missing, 0.0, value), 0.0, n_codes - 1.0), xp.int64)
                 place = fn.entries(np.maximum(self.set_index, 0) * n_codes, node) + code
-                goes_left = xp.where(
-                    fn.entries(self.set_index >= 0, node), fn.entries(self.sets.ravel(), place), goes_left
-                )
+                by_set = fn.entries(self.set_index >= 0, node)
+                goes_left = xp.where(by_set, fn.entries(self.sets.ravel(), place), goes_left)
             goes_left = xp.where(missing, fn.entries(self.missing_left, node), goes_left)
             node = xp.where(goes_left, fn.entries(left, node), fn.entries(right, node))
         return node
