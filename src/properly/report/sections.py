@@ -12,11 +12,13 @@ from properly.audit.formatting import aligned, count, decimals, interval, number
 from properly.audit.results import MOST_GROUPS_ON_PAGE, Audit, Decision
 from properly.comparison import Comparison
 from properly.diagnostics import Reliability
+from properly.inputs.options import CONFIDENCE
 from properly.numeric.probabilities import Array
 from properly.report.findings import Findings
 from properly.report.html import Markup, asset, data_script, element, markup, picture, section, table
 
 _MOST_CLASSES = 12
+_LEVEL = percent(CONFIDENCE, 2)
 _STYLES = {"right": "answer right", "nearly right": "answer right", "wrong": "answer wrong", "unclear": "answer"}
 
 
@@ -99,7 +101,7 @@ def reliability_section(findings: Findings) -> Markup:
             notes.append(element("p", note, class_="note"))
     explanation = (
         "The predicted probability (horizontal) against the share that was observed (vertical). The points of "
-        "calibrated probabilities differ from the diagonal by chance only: each lies within the band 90 % of the time."
+        f"calibrated probabilities differ from the diagonal by chance only: each lies within the band {_LEVEL} of the time."
     )
     drawn = element("div", *pictures, class_="figures" if several is None else "figures small")
     return section("Reliability", element("p", explanation), drawn, *notes, id="reliability")
@@ -145,7 +147,7 @@ def recalibration_section(findings: Findings) -> Markup | None:
         description = "Murphy diagram: the cost of decisions at every threshold, before and after recalibration."
         murphy = picture(audit.murphy.plot(scale=scale), "murphy", description, caption)
         figures.append(element("div", other, murphy, class_="figures"))
-    head = ("score", "before", "after", "gain", "95 % interval")
+    head = ("score", "before", "after", "gain", f"{_LEVEL} interval")
     shown = table(head, rows, "Scores before and after; the smaller, the better")
     return section(heading, element("p", _how(audit)), shown, *figures, id=id)
 
