@@ -121,7 +121,7 @@ def test_many_classes_and_groups_are_cut_short():
     codes = (random.random((1_500, 1)) > np.cumsum(p, axis=1)).sum(axis=1)
     text = Outline(audit_page(audit(codes, p, group=np.arange(1_500) % 60))).text
     assert "The 12 most frequent of 15 classes are shown." in text
-    assert "The 50 largest groups are shown." in text
+    assert "50 groups are shown: all that lie outside, and the largest of the others." in text
 
 
 def test_a_class_of_one_row_still_gives_a_page():

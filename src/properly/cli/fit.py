@@ -156,7 +156,7 @@ def fit_table(
             "version": properly.__version__,
         }
         asked = {"methods": methods, "calibration": calibration, "categories": categories, "weight": weight}
-        page = _page(comparison, rows, summary, asked)
+        page = _page(comparison, classifier, rows, summary, asked)
         properly.save(properly.tables.TableClassifier(rows.encoder, classifier, classes), output, metadata=summary)
         with atomic_path(report) as temporary:
             temporary.write_text(page, encoding="utf-8")
@@ -246,8 +246,13 @@ def _listed(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def _page(comparison: Comparison, rows: _Rows, summary: dict[str, Any], asked: dict[str, Any]) -> str:
+def _page(
+    comparison: Comparison, classifier: Any, rows: _Rows, summary: dict[str, Any], asked: dict[str, Any]
+) -> str:
     """The report: the comparison, and an audit of the best model's probabilities for held-out rows."""
+    from properly.tables.importances import importances_of
+    from properly.tables.summaries import column_summaries
+
     classes, rate = [str(label) for label in summary["classes"]], summary["population_rate"]
     judged = properly.audit.audit(
         rows.labels.codes,
@@ -274,7 +279,14 @@ def _page(comparison: Comparison, rows: _Rows, summary: dict[str, Any], asked: d
         "notes": "; ".join(summary["notes"]),
     }
     facts = {name: text for name, text in facts.items() if text} | properly.report.pages.version_facts()
-    return properly.report.fit_page(comparison, judged, facts, f"Models for {summary['target']}")
+    return properly.report.fit_page(
+        comparison,
+        judged,
+        facts,
+        f"Models for {summary['target']}",
+        importances=importances_of(classifier, rows.encoder.columns_),
+        columns=column_summaries(rows.encoder, rows.X, rows.weight),
+    )
 
 
 def show(summary: dict[str, Any], console: Any) -> None:

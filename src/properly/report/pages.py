@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -16,6 +16,8 @@ from properly.comparison import Comparison
 from properly.report.findings import Findings
 from properly.report.html import element, page
 from properly.report.sections import SECTIONS
+from properly.tables.importances import Importances
+from properly.tables.summaries import ColumnSummary
 
 
 def audit_page(audit: Audit, *, facts: Mapping[str, str] | None = None, title: str = "Audit of probabilities") -> str:
@@ -43,7 +45,15 @@ def audit_page(audit: Audit, *, facts: Mapping[str, str] | None = None, title: s
     return _page(title, asked, Findings(audit, recalibrated=audit, facts=facts or {}))
 
 
-def fit_page(comparison: Comparison, audit: Audit, facts: Mapping[str, str], title: str) -> str:
+def fit_page(
+    comparison: Comparison,
+    audit: Audit,
+    facts: Mapping[str, str],
+    title: str,
+    *,
+    importances: Importances | None = None,
+    columns: Sequence[ColumnSummary] = (),
+) -> str:
     """A comparison of models and the audit of the best one's probabilities, as one HTML file.
 
     Parameters
@@ -53,12 +63,16 @@ def fit_page(comparison: Comparison, audit: Audit, facts: Mapping[str, str], tit
         Of the probabilities of the best model for held-out rows.
     facts : mapping from str to str
     title : str
+    importances : properly.tables.importances.Importances, optional
+        Of the best model, fitted to all rows.
+    columns : sequence of properly.tables.summaries.ColumnSummary, optional
+        What the models learned from.
     """
     asked = (
         f"Which of {len(comparison.names)} models gives the best probabilities on held-out rows, and are those of the "
         f"best, {comparison.best}, right?"
     )
-    return _page(title, asked, Findings(audit, comparison=comparison, facts=facts))
+    return _page(title, asked, Findings(audit, None, comparison, importances, columns, facts))
 
 
 def calibrate_page(before: Audit | None, after: Audit, facts: Mapping[str, str], title: str) -> str:
