@@ -246,9 +246,7 @@ def _listed(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def _page(
-    comparison: Comparison, classifier: Any, rows: _Rows, summary: dict[str, Any], asked: dict[str, Any]
-) -> str:
+def _page(comparison: Comparison, classifier: Any, rows: _Rows, summary: dict[str, Any], asked: dict[str, Any]) -> str:
     """The report: the comparison, and an audit of the best model's probabilities for held-out rows."""
     from properly.tables.importances import importances_of
     from properly.tables.summaries import column_summaries

@@ -31,8 +31,8 @@ def threshold_section(findings: Findings) -> Markup | None:
     else:
         costs, start = audit.thresholds.even_costs, float(audit.rates[1])
         explanation += (
-            f" No costs were given: the page starts with those whose threshold is the share of {positive}, so that "
-            "calling every row so costs as much as calling none so."
+            f" No costs were given: the page starts with costs whose threshold is the share of {positive}. With them, "
+            f"calling every row {positive} and calling none so cost the same."
         )
     slider = Template(asset("thresholds.html")).substitute(
         positive=markup(positive),
@@ -87,8 +87,12 @@ def confusion_section(findings: Findings) -> Markup | None:
     names = [audit.classes[k] for k in shown]
     parts = [element("p", _how_decided(audit, confusion)), _matrix(confusion, shown, names)]
     if confusion.costs is not None:
-        rows = [(name, *(f"{cost:,g}" for cost in confusion.costs[k, shown])) for k, name in zip(shown, names, strict=True)]
-        parts.append(table(["true class", *names], rows, "The cost of calling a row of a class (left) by another (above)"))
+        rows = [
+            (name, *(f"{cost:,g}" for cost in confusion.costs[k, shown])) for k, name in zip(shown, names, strict=True)
+        ]
+        parts.append(
+            table(["true class", *names], rows, "The cost of calling a row of a class (left) by another (above)")
+        )
     note = (
         "Precision is the share of the rows called by a class that belong to it; recall is the share of the rows of a "
         "class that are called by it."

@@ -139,7 +139,9 @@ def inline_svg(drawn: Any, name: str, description: str) -> Markup:
     figure = figure_of(drawn)
     text = StringIO()
     with matplotlib.rc_context(_SETTINGS):
-        figure.savefig(text, format="svg", bbox_inches="tight", transparent=True, metadata={"Date": None, "Creator": None})
+        figure.savefig(
+            text, format="svg", bbox_inches="tight", transparent=True, metadata={"Date": None, "Creator": None}
+        )
     svg = text.getvalue()
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from properly.audit.formatting import count, decimals, number, percent
+from properly.audit.formatting import alike, count, decimals, number, percent
 from properly.inputs.options import CONFIDENCE
 from properly.numeric.probabilities import Array
 from properly.report.findings import Findings
@@ -40,10 +40,10 @@ def leaderboard_section(findings: Findings) -> Markup | None:
     head = ("model", found.score_name, "worse than the best by", "", "difference", "time")
     level = percent(CONFIDENCE, 2)
     note = (
-        f"The {found.score_name} is that of held-out rows: the smaller, the better. Below it are {level} intervals. All "
-        "models are judged on the same rows, so a difference has a smaller error than either score. The intervals of "
-        f"the differences are adjusted for their number: with a probability of {level} all of them hold. A difference "
-        "is called significant if its interval excludes 0."
+        f"The {found.score_name} is that of held-out rows: the smaller, the better. Below it are {level} intervals. "
+        "All models are judged on the same rows, so a difference has a smaller error than either score. The intervals "
+        f"of the differences are adjusted for their number: with a probability of {level} all of them hold. A "
+        "difference is called significant if its interval excludes 0."
     )
     shown = table(head, rows, f"Mean {found.score_name} in cross-validation", highlight=[0], stacked=True)
     return section("The models", shown, element("p", note, class_="note"), id="leaderboard")
@@ -96,7 +96,9 @@ def importances_section(findings: Findings) -> Markup | None:
             rows.append((name, *(decimals(float(value), 3) for value in values[:_MOST_CLASSES])))
         else:
             value = float(values[0])
-            cells = (decimals(value, 3), f"× {number(float(np.exp(value)))}") if found.kind == EFFECT else (percent(value),)
+            cells = (
+                (decimals(value, 3), f"× {number(float(np.exp(value)))}") if found.kind == EFFECT else (percent(value),)
+            )
             rows.append((name, *cells, _bar_picture(value, found.values)))
     if found.kind == EFFECT:
         of = f"of {classes[1]} " if findings.audit.is_binary else ""
@@ -129,7 +131,7 @@ def data_section(findings: Findings) -> Markup | None:
     common = sorted(range(len(audit.classes)), key=lambda k: -audit.rates[k])[:_MOST_CLASSES]
     rows = [(audit.classes[k], count(audit.rates[k] * audit.total), percent(audit.rates[k])) for k in sorted(common)]
     size = f"{audit.n_rows:,} rows, {len(columns)} columns to learn from, {len(audit.classes)} classes."
-    shown = [(each.name, each.kind, _values(each), _missing(each)) for each in columns[:_MOST_COLUMNS]]
+    shown = [(each.name, each.kind, _missing(each), _values(each)) for each in columns[:_MOST_COLUMNS]]
     notes = [
         element("p", f"The {len(part)} {rule} of {len(whole)} {what} are shown.", class_="note")
         for part, whole, what, rule in (
@@ -143,7 +145,7 @@ def data_section(findings: Findings) -> Markup | None:
         "The data",
         element("p", size),
         table(("class", unit, "share"), rows, "The classes"),
-        table(("column", "kind", "values", "missing"), shown, "The columns", stacked=True),
+        table(("column", "kind", "missing", "values"), shown, "The columns", stacked=True),
         *notes,
         id="data",
     )
@@ -160,9 +162,9 @@ def _values(column: ColumnSummary) -> str:
         return f"{column.n_categories:,} categories: {most}"
     if column.kind == "boolean":
         return f"true in {percent(column.mean, 2)}"
-    low, mean, high = (_value(value, column.kind) for value in (column.low, column.mean, column.high))
+    values = column.low, column.high, column.mean
+    if column.kind == "date":
+        low, high, mean = (str(np.datetime64(int(np.floor(day)), "D")) for day in values)
+    else:
+        low, high, mean = alike(values)
     return f"{low} to {high}, mean {mean}"
-
-
-def _value(value: float, kind: str) -> str:
-    return str(np.datetime64(int(np.floor(value)), "D")) if kind == "date" else number(value)

@@ -92,7 +92,8 @@ def calibrate_page(before: Audit | None, after: Audit, facts: Mapping[str, str],
     --------
     >>> from properly.audit import audit
     >>> y, p, calibrated = [0, 1, 0, 1, 1, 0], [0.1, 0.7, 0.6, 0.8, 0.4, 0.2], [0.2, 0.6, 0.5, 0.7, 0.4, 0.3]
-    >>> page = calibrate_page(audit(y, p, calibrated=calibrated), audit(y, calibrated), {"rows": "6"}, "Calibration of p")
+    >>> before, after = audit(y, p, calibrated=calibrated), audit(y, calibrated)
+    >>> page = calibrate_page(before, after, {"rows": "6"}, "Calibration of p")
     >>> "What recalibration changes" in page
     True
     """

@@ -12,7 +12,6 @@ from properly.audit.results import MOST_GROUPS_ON_PAGE, Audit
 from properly.comparison import Comparison
 from properly.diagnostics import Reliability
 from properly.inputs.options import CONFIDENCE
-from properly.metrics import PairedDifference
 from properly.report.decisions import confusion_section, threshold_section
 from properly.report.findings import Findings
 from properly.report.html import Markup, element, markup, picture, section, table
@@ -102,7 +101,8 @@ def reliability_section(findings: Findings) -> Markup:
             notes.append(element("p", note, class_="note"))
     explanation = (
         "The predicted probability (horizontal) against the share that was observed (vertical). The points of "
-        f"calibrated probabilities differ from the diagonal by chance only: each lies within the band {_LEVEL} of the time."
+        "calibrated probabilities differ from the diagonal by chance only: each lies within the band "
+        f"{_LEVEL} of the time."
     )
     drawn = element("div", *pictures, class_="figures" if several is None else "figures small")
     return section("Reliability", element("p", explanation), drawn, *notes, id="reliability")
@@ -132,26 +132,31 @@ def recalibration_section(findings: Findings) -> Markup | None:
     decision = audit.decision
     if decision is not None and decision.saving is not None:
         name = f"cost per 1,000 rows at the threshold {number(decision.choice.theoretical_threshold)}"
-        saving = PairedDifference(*(1000.0 * value for value in decision.saving))
+        saving = decision.saving._replace(
+            **{end: 1000.0 * getattr(decision.saving, end) for end in ("difference", "low", "high")}
+        )
         costs = (number(1000.0 * cost) for cost in (decision.before, decision.after or 0.0))
         rows.append((name, *costs, aligned(saving.difference, saving), interval(saving)))
-    figures = []
-    if audit.reliability is not None and audit.reliability_after is not None and audit.murphy is not None:
-        scale = "log-odds" if audit.is_rare else "probability"
-        # The section before this one shows the diagram of the probabilities that the page is about.
-        shown, when = (audit.reliability_after, "after") if audit is findings.audit else (audit.reliability, "before")
-        caption = f"Reliability {when} recalibration, on the {scale} scale."
-        other = _reliability_picture(shown, scale, when, caption)
-        caption = (
-            "Murphy diagram: the mean cost of deciding by the probabilities, for every ratio of the costs of the two "
-            "errors. If one curve lies below another everywhere, it is better whatever the costs are."
-        )
-        description = "Murphy diagram: the cost of decisions at every threshold, before and after recalibration."
-        murphy = picture(audit.murphy.plot(scale=scale), "murphy", description, caption)
-        figures.append(element("div", other, murphy, class_="figures"))
     head = ("score", "before", "after", "gain", f"{_LEVEL} interval")
     shown = table(head, rows, "Scores of these rows before and after; the smaller, the better", stacked=True)
-    return section(heading, element("p", _how(audit)), shown, *figures, id=id)
+    return section(heading, element("p", _how(audit)), shown, *_pictures(audit, findings), id=id)
+
+
+def _pictures(audit: Audit, findings: Findings) -> list[Markup]:
+    """For two classes: the reliability that the page has not shown yet, and the costs before and after."""
+    if audit.reliability is None or audit.reliability_after is None or audit.murphy is None:
+        return []
+    scale = "log-odds" if audit.is_rare else "probability"
+    found, when = (audit.reliability_after, "after") if audit is findings.audit else (audit.reliability, "before")
+    caption = f"Reliability {when} recalibration, on the {scale} scale."
+    other = _reliability_picture(found, scale, when, caption)
+    caption = (
+        "Murphy diagram: the mean cost of deciding by the probabilities, for every ratio of the costs of the two "
+        "errors. If one curve lies below another everywhere, it is better whatever the costs are."
+    )
+    description = "Murphy diagram: the cost of decisions at every threshold, before and after recalibration."
+    murphy = picture(audit.murphy.plot(scale=scale), "murphy", description, caption)
+    return [element("div", other, murphy, class_="figures")]
 
 
 def _how(audit: Audit) -> str:

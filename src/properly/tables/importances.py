@@ -50,7 +50,8 @@ def importances_of(model: Any, columns: Sequence[Column]) -> Importances | None:
     >>> from properly.linear import ProperLinearClassifier
     >>> X = np.array([[1.0, 0.0], [2.0, 1.0], [3.0, 0.0], [4.0, 1.0], [5.0, 1.0]])
     >>> model = WithFeatures(LinearFeatures([1]), ProperLinearClassifier()).fit(X, [0, 0, 1, 0, 1])
-    >>> found = importances_of(model, [Column("age", "number"), Column("town", "category", categories=("Bath", "Rome"))])
+    >>> columns = [Column("age", "number"), Column("town", "category", categories=("Bath", "Rome"))]
+    >>> found = importances_of(model, columns)
     >>> found.features
     ('age', 'town = Bath', 'town = Rome')
     >>> np.allclose(found.values[0], model.classifier_.coef_[0, 0])
