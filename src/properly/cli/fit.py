@@ -296,7 +296,8 @@ def show(summary: dict[str, Any], console: Any) -> None:
     rows = []
     for place, each in enumerate(summary["leaderboard"]):
         significant = "significant" if each["significant"] else "not significant"
-        behind = [f"{each['difference_to_best']:.5f}", f"{each['p_value']:.3f}", significant]
+        p_value = f"{each['p_value']:.3f}" if each["p_value"] >= 0.001 else "< 0.001"
+        behind = [f"{each['difference_to_best']:.5f}", p_value, significant]
         score = [each["name"], f"{each['log_loss']:.5f}", f"{each['standard_error']:.5f}"]
         rows.append([*score, *(behind if place else ["", "", "best"])])
     console.print(table_of(["model", "log loss", "± standard error", "worse than the best by", "p-value", ""], rows))
