@@ -9,7 +9,7 @@ from sklearn.metrics import log_loss
 from sklearn.naive_bayes import GaussianNB
 
 from properly.calibration import PlattScaling
-from properly.comparison import _holm, compare
+from properly.comparison import compare
 from properly.linear import ProperLinearClassifier
 
 
@@ -164,11 +164,24 @@ def test_frame(rows):
     assert frame.loc["bayes", "significant"]
 
 
-def test_holm():
-    p = np.array([0.04, 0.01, 0.03, 0.005])
-    from statsmodels.stats.multitest import multipletests
+def test_intervals_and_p_values_say_the_same(rows):
+    X, y = rows
+    candidates = {f"C = {C:g}": LogisticRegression(C=C) for C in (1e-4, 1e-3, 3e-3, 1e-2, 0.03, 0.1, 1.0)}
+    result = compare(candidates, X, y)
+    excludes_zero = (result.difference_intervals > 0.0).all(axis=1)
+    assert_array_equal(excludes_zero, result.significant)
+    assert_array_equal(result.significant, result.p_values <= 0.05)
+    assert 0 < result.significant.sum() < len(candidates) - 1
 
-    assert_array_equal(_holm(p)[1:], multipletests(p, 0.05, method="holm")[0])
+
+def test_more_candidates_mean_wider_intervals(rows):
+    X, y = rows
+    few = {"logistic": LogisticRegression(), "bayes": GaussianNB()}
+    more = few | {f"constant {p}": Constant(p) for p in (0.2, 0.3, 0.4)}
+    alone, among = (compare(each, X, y) for each in (few, more))
+    at = among.names.index("bayes")
+    assert np.ptp(among.difference_intervals[at]) > np.ptp(alone.difference_intervals[1])
+    assert alone.score_name == "log loss"
 
 
 def test_progress_is_told(rows):

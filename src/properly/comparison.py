@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import special as sc
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
@@ -18,9 +19,10 @@ from properly.crossfit import Mask, cross_calibrated, cross_fitted, stratified_f
 from properly.inputs.forecast import read_forecast
 from properly.inputs.labels import checked_labels
 from properly.inputs.optional import require
+from properly.inputs.options import CONFIDENCE
 from properly.inputs.weights import checked_weight
 from properly.losses import Loss, get_loss
-from properly.metrics.paired import bootstrap_of, sign_test_of
+from properly.metrics.paired import sign_test_of, simultaneous_bootstrap_of
 from properly.metrics.scores import losses_of
 from properly.numeric.probabilities import Array
 
@@ -30,9 +32,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CALIBRATED", "Comparison", "compare", "cross_calibrated", "stratified_folds"]
 
-LEVEL = 0.05  # of the tests, all of them together
 _FEWEST = 30  # rows for a difference to be called significant
-_DEVIATIONS = 1.959963984540054  # the half-width of a 95 % interval, in standard errors
+_DEVIATIONS = float(sc.ndtri(0.5 + 0.5 * CONFIDENCE))  # half the width of an interval, in standard errors
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,8 @@ class Comparison:
 
     Attributes
     ----------
+    score_name : str
+        Such as "log loss".
     names : list of str
     scores : array
         The mean loss of every candidate for held-out rows; the smaller, the better.
@@ -53,13 +56,14 @@ class Comparison:
     difference_to_best : array
         How much worse than the best, in the unit of the score; 0 for the best itself.
     difference_intervals : array of shape (n_candidates, 2)
-        95 % intervals of these differences, by the bootstrap over rows.
+        Intervals of these differences that hold together: all of them contain the true difference with a probability
+        of 95 % (paired bootstrap, with one limit for the largest standardised difference).
     p_values : array
-        Of the hypothesis that a candidate is as good as the best (paired bootstrap; the sign test where a score is
-        infinite); 1 for the best itself.
+        Of the hypothesis that a candidate is as good as the best, adjusted for the number of candidates in the same
+        way (where a score is infinite: of the sign test, by Bonferroni's correction); 1 for the best itself.
     significant : array of bool
-        Which differences are significant at 5 % if all of them are tested (Holm's correction). With fewer than 30 rows
-        none is called significant: the intervals of the bootstrap are too narrow there.
+        Which adjusted p-values are 5 % or less: where the interval excludes 0. With fewer than 30 rows no difference
+        is called significant: the intervals of the bootstrap are too narrow there.
     seconds : array
         Time for all the fits of a candidate; nan if it was not measured.
     probabilities : dict from names to arrays of shape (n_rows, n_classes)
@@ -69,6 +73,7 @@ class Comparison:
     classes : array of shape (n_classes,)
     """
 
+    score_name: str
     names: list[str]
     scores: Array
     errors: Array
@@ -103,12 +108,12 @@ class Comparison:
 
 
 def _ranked(
-    probabilities: dict[str, Array], seconds: dict[str, float], rows: _Rows, loss: Loss, random_state: int
+    probabilities: dict[str, Array], seconds: dict[str, float], rows: _Rows, loss: str | Loss, random_state: int
 ) -> Comparison:
     """Score every candidate, and test each against the best."""
     classes = np.arange(len(rows.classes))
     forecasts = {name: read_forecast(rows.codes, p, rows.weight, classes) for name, p in probabilities.items()}
-    losses = {name: losses_of(forecast, loss) for name, forecast in forecasts.items()}
+    losses = {name: losses_of(forecast, get_loss(loss)) for name, forecast in forecasts.items()}
     scores = {name: forecasts[name].mean(each) for name, each in losses.items()}
     names = sorted(scores, key=scores.__getitem__)
     best, mean = losses[names[0]], np.array([scores[name] for name in names])
@@ -117,17 +122,17 @@ def _ranked(
     with np.errstate(invalid="ignore"):  # two infinite scores do not differ
         intervals = np.column_stack([mean - _DEVIATIONS * errors, mean + _DEVIATIONS * errors])
         difference = np.where(mean == mean[0], 0.0, mean - mean[0])
-    tests = [_difference(losses[name], best, weight, random_state) for name in names[1:]]
-    p_values = np.array([1.0, *(p for _, _, p in tests)])
+    intervals_to_best, p_values = _differences([losses[name] for name in names[1:]], best, weight, random_state)
     return Comparison(
+        score_name=f"{loss} loss" if isinstance(loss, str) else str(loss),
         names=names,
         scores=mean,
         errors=errors,
         intervals=intervals,
         difference_to_best=difference,
-        difference_intervals=np.array([(0.0, 0.0), *((low, high) for low, high, _ in tests)]),
-        p_values=p_values,
-        significant=_holm(p_values[1:]) & (len(best) >= _FEWEST),
+        difference_intervals=np.array([(0.0, 0.0), *intervals_to_best]),
+        p_values=np.array([1.0, *p_values]),
+        significant=np.array([False, *(p_values <= 1.0 - CONFIDENCE)]) & (len(best) >= _FEWEST),
         seconds=np.array([seconds[name] for name in names]),
         probabilities={name: probabilities[name] for name in names},
         folds=rows.folds,
@@ -142,21 +147,18 @@ def _standard_error(losses: Array, mean: float, weight: Array) -> float:
     return float(np.sqrt(np.sum(weight**2 * (losses - mean) ** 2)) / weight.sum())
 
 
-def _difference(losses: Array, best: Array, weight: Array, random_state: int) -> tuple[float, float, float]:
-    """The interval of the mean difference to the best, and the p-value of its being 0."""
-    if np.isfinite(losses).all() and np.isfinite(best).all():
-        found = bootstrap_of(losses - best, weight, random_state=random_state)
-        return found.low, found.high, found.p_value
-    return 0.0, np.inf, sign_test_of(losses, best).p_value
-
-
-def _holm(p_values: Array) -> NDArray[np.bool_]:
-    """Holm's correction; the best, which comes first, is never worse than itself."""
-    order = np.argsort(p_values, kind="stable")
-    limit = LEVEL / (len(p_values) - np.arange(len(p_values)))
-    rejected = np.zeros(len(p_values), dtype=bool)
-    rejected[order] = np.logical_and.accumulate(p_values[order] <= limit)
-    return np.concatenate([[False], rejected])
+def _differences(losses: list[Array], best: Array, weight: Array, random_state: int) -> tuple[Array, Array]:
+    """Intervals of the mean differences to the best, of shape (m, 2), and p-values of their being 0, of shape (m,)."""
+    intervals, p_values = np.tile([0.0, np.inf], (len(losses), 1)), np.ones(len(losses))
+    finite = [k for k, each in enumerate(losses) if np.isfinite(each).all() and np.isfinite(best).all()]
+    if finite:
+        differences = np.array([losses[k] - best for k in finite])
+        found = simultaneous_bootstrap_of(differences, weight, random_state=random_state)
+        intervals[finite] = [(each.low, each.high) for each in found]
+        p_values[finite] = [each.p_value for each in found]
+    for k in set(range(len(losses))) - set(finite):
+        p_values[k] = min(1.0, len(losses) * sign_test_of(losses[k], best).p_value)
+    return intervals, p_values
 
 
 CALIBRATED = " + calibration"  # what the name of a calibrated candidate ends with
@@ -221,9 +223,9 @@ def compare(
     tell = progress or (lambda done, note: None)
     if not candidates:
         raise ValueError("candidates must name at least one classifier.")
+    get_loss(loss)  # a wrong name is refused before the models are fitted
     if calibration is not None:
-        calibrator_of(calibration)  # a wrong name is refused before the models are fitted
-    kind = get_loss(loss)
+        calibrator_of(calibration)
     rows = _folded(y, cv, sample_weight, random_state)
     probabilities: dict[str, Array] = {}
     seconds: dict[str, float] = {}
@@ -248,7 +250,7 @@ def compare(
         seconds[name + CALIBRATED] = seconds[name] + time.perf_counter() - start
         if not uncalibrated:
             del probabilities[name]
-    return _ranked(probabilities, seconds, rows, kind, random_state)
+    return _ranked(probabilities, seconds, rows, loss, random_state)
 
 
 def _part(tell: Progress, name: str, place: int, n_candidates: int) -> Callable[[float], None]:

@@ -8,8 +8,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
 from properly.audit import audit
+from properly.audit.formatting import number, percent
 from properly.comparison import compare
-from properly.report import audit_page, fit_page, pages
+from properly.report import audit_page, calibrate_page, fit_page, pages
 from properly.report.html import section
 
 NASTY = "<script>alert(1)</script>"
@@ -157,3 +158,30 @@ def test_a_single_model_is_a_leaderboard_too():
     X, y = random.normal(size=(200, 2)), random.random(200) < 0.5
     comparison = compare({"logistic": LogisticRegression()}, X, y)
     Outline(fit_page(comparison, audit(y, comparison.probabilities["logistic"]), {}, "One model"))
+
+
+@pytest.fixture(scope="module")
+def calibration():
+    """Labels, overconfident probabilities, and better ones."""
+    random = np.random.default_rng(0)
+    score = random.normal(size=3_000) * 2.0
+    after = 1.0 / (1.0 + np.exp(-0.5 * score))
+    return random.random(3_000) < after, 1.0 / (1.0 + np.exp(-score)), after
+
+
+def test_a_calibration_shows_before_and_after(calibration):
+    y, p, calibrated = calibration
+    before, after = audit(y, p, calibrated=calibrated), audit(y, calibrated)
+    outline = Outline(calibrate_page(before, after, {"file": "scores.csv"}, "Calibration of p"))
+    assert "The probabilities look right" in outline.text
+    assert f"lowers the log loss by {percent(before.headline.relative_gain, 2)}" in outline.text
+    assert {"reliability-probability", "reliability-before", "murphy"} <= set(outline.ids)
+    assert "reliability-after" not in outline.ids
+    assert number(before.headline.before, 4) in outline.text
+
+
+def test_scores_that_are_no_probabilities_have_no_before(calibration):
+    y, _, calibrated = calibration
+    outline = Outline(calibrate_page(None, audit(y, calibrated), {}, "Calibration of a score"))
+    assert "recalibration" not in outline.ids
+    assert {"answer", "reliability", "thresholds", "scores"} <= set(outline.ids)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from string import Template
 
 import numpy as np
@@ -13,27 +12,24 @@ from properly.audit.formatting import aligned, count, decimals, interval, number
 from properly.audit.results import MOST_GROUPS_ON_PAGE, Audit, Decision
 from properly.comparison import Comparison
 from properly.diagnostics import Reliability
+from properly.inputs.options import CONFIDENCE
 from properly.numeric.probabilities import Array
+from properly.report.findings import Findings
 from properly.report.html import Markup, asset, data_script, element, markup, picture, section, table
 
 _MOST_CLASSES = 12
+_LEVEL = percent(CONFIDENCE, 2)
 _STYLES = {"right": "answer right", "nearly right": "answer right", "wrong": "answer wrong", "unclear": "answer"}
-
-
-@dataclass(frozen=True)
-class Findings:
-    """What a page shows: an audit, the comparison of models that it belongs to if any, and facts for reproduction."""
-
-    audit: Audit
-    comparison: Comparison | None = None
-    facts: Mapping[str, str] = field(default_factory=dict)
 
 
 def answer_section(findings: Findings) -> Markup:
     """The answer in two sentences, and the numbers behind it; for a fit, the best model and whether it is right."""
-    audit, comparison = findings.audit, findings.comparison
-    right, gained = answer(audit)
-    sentences = (right, gained) if comparison is None else (_best(comparison), right)
+    audit, comparison, recalibrated = findings.audit, findings.comparison, findings.recalibrated
+    sentences = [answer(audit)[0]]
+    if comparison is not None:
+        sentences.insert(0, _best(comparison))
+    if recalibrated is not None:
+        sentences.append(answer(recalibrated)[1])
     tiles = {"rows": count(audit.n_rows)}
     if audit.total != audit.n_rows:
         tiles["total weight"] = count(audit.total)
@@ -68,12 +64,15 @@ def _best(comparison: Comparison) -> str:
 
 
 def scores_section(findings: Findings) -> Markup:
-    """Proper scores and their parts, before and after."""
+    """Proper scores and their parts; before and after, if the page is about recalibration."""
+    audit = findings.recalibrated or findings.audit
     head = ("", "score", "miscalibration", "discrimination", "uncertainty")
-    of_classes = "" if findings.audit.is_binary else ", added up over the classes, each against the rest"
+    of_classes = "" if audit.is_binary else ", added up over the classes, each against the rest"
     tables = []
-    for score in findings.audit.scores.values():
+    for score in audit.scores.values():
         parts = {"as given": score.parts, "recalibrated": score.parts_after}
+        if findings.recalibrated is None:
+            parts = {"on held-out rows": score.parts}
         rows = [(name, *(number(part, 4) for part in each)) for name, each in parts.items() if each is not None]
         tables.append(table(head, rows, f"{score.name.capitalize()}{of_classes}: the smaller, the better"))
     explanation = (
@@ -102,7 +101,7 @@ def reliability_section(findings: Findings) -> Markup:
             notes.append(element("p", note, class_="note"))
     explanation = (
         "The predicted probability (horizontal) against the share that was observed (vertical). The points of "
-        "calibrated probabilities differ from the diagonal by chance only: each lies within the band 90 % of the time."
+        f"calibrated probabilities differ from the diagonal by chance only: each lies within the band {_LEVEL} of the time."
     )
     drawn = element("div", *pictures, class_="figures" if several is None else "figures small")
     return section("Reliability", element("p", explanation), drawn, *notes, id="reliability")
@@ -114,9 +113,11 @@ def _reliability_picture(found: Reliability, scale: str, name: str, caption: str
     return picture(found.plot(scale=scale), f"reliability-{name}", description, caption)
 
 
-def recalibration_section(findings: Findings) -> Markup:
+def recalibration_section(findings: Findings) -> Markup | None:
     """What recalibration changed."""
-    audit = findings.audit
+    audit = findings.recalibrated
+    if audit is None:
+        return None
     heading, id = "What recalibration changes", "recalibration"
     if not audit.n_recalibrated:
         note = element("p", "A class has fewer than two rows: a calibrator cannot be both fitted and tested.")
@@ -133,18 +134,20 @@ def recalibration_section(findings: Findings) -> Markup:
         change = aligned(decision.saving.difference, decision.saving), interval(decision.saving)
         rows.append((name, number(decision.before), number(decision.after), *change))
     figures = []
-    if audit.reliability_after is not None and audit.murphy is not None:
+    if audit.reliability is not None and audit.reliability_after is not None and audit.murphy is not None:
         scale = "log-odds" if audit.is_rare else "probability"
-        caption = f"Reliability after recalibration, on the {scale} scale."
-        after = _reliability_picture(audit.reliability_after, scale, "after", caption)
+        # The section before this one shows the diagram of the probabilities that the page is about.
+        shown, when = (audit.reliability_after, "after") if audit is findings.audit else (audit.reliability, "before")
+        caption = f"Reliability {when} recalibration, on the {scale} scale."
+        other = _reliability_picture(shown, scale, when, caption)
         caption = (
             "Murphy diagram: the mean cost of deciding by the probabilities, for every ratio of the costs of the two "
             "errors. If one curve lies below another everywhere, it is better whatever the costs are."
         )
         description = "Murphy diagram: the cost of decisions at every threshold, before and after recalibration."
         murphy = picture(audit.murphy.plot(scale=scale), "murphy", description, caption)
-        figures.append(element("div", after, murphy, class_="figures"))
-    head = ("score", "before", "after", "gain", "95 % interval")
+        figures.append(element("div", other, murphy, class_="figures"))
+    head = ("score", "before", "after", "gain", f"{_LEVEL} interval")
     shown = table(head, rows, "Scores before and after; the smaller, the better")
     return section(heading, element("p", _how(audit)), shown, *figures, id=id)
 

@@ -1,0 +1,32 @@
+"""What a page shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from properly.audit.results import Audit
+from properly.comparison import Comparison
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What was found, which the sections of a page show.
+
+    Attributes
+    ----------
+    audit : Audit
+        Of the probabilities that the page is about: those given, those of the best model, or the calibrated ones.
+    recalibrated : Audit or None
+        The audit whose probabilities are compared with recalibrated ones: `audit` itself on the page of an audit; that
+        of the scores as they were on the page of a calibration, or None if they were no probabilities.
+    comparison : Comparison or None
+        Of models, on the page of a fit.
+    facts : mapping from str to str
+        What is needed to do this again.
+    """
+
+    audit: Audit
+    recalibrated: Audit | None = None
+    comparison: Comparison | None = None
+    facts: Mapping[str, str] = field(default_factory=dict)
