@@ -1,5 +1,7 @@
 """Comparisons: scores of held-out rows, and which differences are real."""
 
+import typing
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -229,7 +231,7 @@ def test_a_group_is_in_one_fold_and_counts_once(rows):
 class Recorder(LogisticRegression):
     """Remembers which rows it learned from and predicted; the first column is their number."""
 
-    seen = []
+    seen: typing.ClassVar[list] = []
 
     def fit(self, X, y, sample_weight=None):
         self.rows_ = X[:, 0]

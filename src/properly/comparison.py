@@ -170,7 +170,7 @@ class _Units(NamedTuple):
         """The mean of every unit, along the last axis, and the weight of every unit."""
         if self.group is None:
             return values, self.weight
-        mass = np.bincount(self.group, self.weight)
+        mass: Array = np.bincount(self.group, self.weight).astype(np.float64)
         sums = [np.bincount(self.group, self.weight * each) for each in np.atleast_2d(values)]
         return np.reshape(np.array(sums) / mass, (*values.shape[:-1], len(mass))), mass
 

@@ -110,7 +110,7 @@ def _given(classes: ArrayLike, found: NDArray[Any], n_classes: int) -> NDArray[A
     return known
 
 
-# Pairs of labels of which everybody takes the second for the positive one; in any case, as texts, numbers, truth values.
+# Pairs of labels of which everybody takes the second for the positive one; in upper or lower case, as texts or numbers.
 _PAIRS = (("0", "1"), ("false", "true"), ("no", "yes"), ("-1", "1"))
 
 
@@ -133,6 +133,27 @@ def _plain(label: Any) -> str:
     text = str(label).strip().lower()
     whole = text.removesuffix(".0")
     return whole if whole.lstrip("-").isdigit() else text
+
+
+def positive_last(y: ArrayLike) -> NDArray[Any] | None:
+    """The classes of y in the order (negative, positive), which a single column of probabilities needs to know.
+
+    None if y does not hold two classes.
+
+    >>> positive_last(["Yes", "no", "no"]).tolist()
+    ['no', 'Yes']
+    """
+    found = found_classes(column_or_1d(y))
+    if len(found) != 2:
+        return None
+    position = positive_of(found.tolist())
+    if position is None:
+        first, second = found.tolist()
+        raise ValueError(
+            f"p is one column, but the labels {first!r} and {second!r} do not tell which class it is for; name them in "
+            f"the order negative, positive, as in classes=[{second!r}, {first!r}], or pass both columns of p."
+        )
+    return found if position else found[::-1]
 
 
 def two_shares(share: Any, classes: Sequence[Any] | NDArray[Any], name: str) -> dict[Any, Any]:
@@ -158,8 +179,8 @@ def two_shares(share: Any, classes: Sequence[Any] | NDArray[Any], name: str) -> 
         position, value = positive_of(labels), share
         if position is None:
             raise ValueError(
-                f"{name} is the share of the positive class, but the labels {labels[0]!r} and {labels[1]!r} do not tell "
-                f"which of them that is; name it, as in {name}={{{labels[0]!r}: {share!r}}}."
+                f"{name} is the share of the positive class, but the labels {labels[0]!r} and {labels[1]!r} do not "
+                f"tell which of them that is; name it, as in {name}={{{labels[0]!r}: {share!r}}}."
             )
         label = labels[position]
     return {each: value if each == label else 1.0 - value for each in labels}

@@ -104,8 +104,9 @@ class RareEventLogisticRegression(LinearEstimator):
         choose(self.correction, self._methods(), "correction")
         Penalty.of(self.C)
         if self.population_rate is not None:
-            named = isinstance(self.population_rate, Mapping) and len(self.population_rate) == 1
-            rate = next(iter(self.population_rate.values())) if named else self.population_rate
+            rate: Any = self.population_rate
+            if isinstance(rate, Mapping) and len(rate) == 1:
+                (rate,) = rate.values()
             check_finite(rate, "population_rate")
             if not 0.0 < rate < 1.0:
                 raise ValueError(

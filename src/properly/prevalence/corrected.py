@@ -51,9 +51,9 @@ class PriorCorrectedClassifier(MetaEstimatorMixin, LogScoreClassifier):
           discriminant analysis where they are given. In a pipeline those of the last step, in a search those of the
           best estimator. Parameters and steps whose effect is not known, such as one that samples rows, are refused.
         - "from y": the shares of the classes in y.
-        - A float is the share of the positive one of two classes, which the labels must tell: 0/1, false/true, no/yes or
-          -1/1. A dict has the shares by label, of two classes perhaps of one only, as in {"fraud": 0.002}. An array has
-          those of all classes in sorted order.
+        - A float is the share of the positive one of two classes, which the labels must tell: 0/1, false/true, no/yes
+          or -1/1. A dict has the shares by label, of two classes perhaps of one only, as in {"fraud": 0.002}. An array
+          has those of all classes in sorted order.
     true_prior : "from y", float, array or dict, default "from y"
         The class proportions where the probabilities will be used.
 

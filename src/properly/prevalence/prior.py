@@ -190,7 +190,7 @@ def as_columns(p: ArrayLike, name: str) -> Array:
 
 
 def shares_of(prior: Any, classes: NDArray[Any], name: str) -> Any:
-    """A prior that `as_prior` takes: of a dict in the order of the classes, of a number the share of the positive one."""
+    """A prior that `as_prior` takes: a dict in the order of the classes, a number as the share of the positive one."""
     if len(classes) == 2 and (isinstance(prior, Mapping) or np.ndim(prior) == 0):
         if not isinstance(prior, Mapping):
             as_prior(prior, 2, name)  # what is no share is refused first

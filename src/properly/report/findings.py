@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from properly.audit.results import Audit
@@ -24,9 +24,12 @@ class Findings:
         Of models, on the page of a fit.
     facts : mapping from str to str
         What is needed to do this again.
+    warnings : sequence of str
+        What to look at before the results, such as columns that are suspicious.
     """
 
     audit: Audit
     recalibrated: Audit | None = None
     comparison: Comparison | None = None
     facts: Mapping[str, str] = field(default_factory=dict)
+    warnings: Sequence[str] = ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -43,22 +43,26 @@ def audit_page(audit: Audit, *, facts: Mapping[str, str] | None = None, title: s
     return _page(title, asked, Findings(audit, recalibrated=audit, facts=facts or {}))
 
 
-def fit_page(comparison: Comparison, audit: Audit, facts: Mapping[str, str], title: str) -> str:
-    """A comparison of models and the audit of the best one's probabilities, as one HTML file.
+def fit_page(
+    comparison: Comparison, audit: Audit, facts: Mapping[str, str], title: str, *, warnings: Sequence[str] = ()
+) -> str:
+    """A comparison of models and the audit of the chosen one's probabilities, as one HTML file.
 
     Parameters
     ----------
     comparison : properly.comparison.Comparison
     audit : Audit
-        Of the probabilities of the best model for held-out rows.
+        Of the probabilities of the chosen model for held-out rows.
     facts : mapping from str to str
     title : str
+    warnings : sequence of str
+        About columns, for the top of the page.
     """
     asked = (
         f"Which of {len(comparison.names)} models gives the best probabilities on held-out rows, and are those of the "
-        f"best, {comparison.best}, right?"
+        f"chosen one, {comparison.choice}, right?"
     )
-    return _page(title, asked, Findings(audit, comparison=comparison, facts=facts))
+    return _page(title, asked, Findings(audit, comparison=comparison, facts=facts, warnings=warnings))
 
 
 def calibrate_page(before: Audit | None, after: Audit, facts: Mapping[str, str], title: str) -> str:
