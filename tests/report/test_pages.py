@@ -16,7 +16,8 @@ from properly.report import audit_page, calibrate_page, fit_page, pages
 from properly.report.html import section
 from properly.tables import LinearFeatures, TableEncoder, WithFeatures
 from properly.tables.importances import importances_of
-from properly.tables.summaries import column_summaries
+from properly.tables.summaries import table_summary
+from properly.tables.targets import Labels
 from properly.tree import ProperTreeClassifier
 
 NASTY = "<script>alert(1)</script>"
@@ -161,7 +162,7 @@ def test_a_fit_has_its_leaderboard():
 
 @pytest.fixture(scope="module")
 def fitted():
-    """A comparison, the audit of the best model, what it uses, and its data."""
+    """A comparison, the audit of the chosen model, what it uses, and its data."""
     random = np.random.default_rng(0)
     table = pa.table({"age": random.normal(size=400), NASTY: random.choice(["a", NASTY], 400)})
     y = (random.random(400) < 1.0 / (1.0 + np.exp(-2.0 * table.column("age").to_numpy()))).astype(int)
@@ -172,9 +173,12 @@ def fitted():
         "tree": ProperTreeClassifier(min_samples_leaf=100),
     }
     comparison = compare(models, X, y, calibration="platt")
-    best = models[comparison.best.removesuffix(" + calibration")].fit(X, y)
-    judged = audit(y, comparison.probabilities[comparison.best])
-    parts = {"importances": importances_of(best, encoder.columns_), "columns": column_summaries(encoder, X)}
+    chosen = models[comparison.choice.removesuffix(" + calibration")].fit(X, y)
+    judged = audit(y, comparison.probabilities[comparison.choice])
+    parts = {
+        "importances": importances_of(chosen, encoder.columns_),
+        "data": table_summary(encoder, X, Labels(["no", "yes"], y)),
+    }
     return comparison, judged, parts
 
 
@@ -196,8 +200,9 @@ def test_a_fit_has_one_log_loss(fitted):
     """That of held-out rows; what calibrating once more would change is not on its page."""
     comparison, judged, parts = fitted
     outline = Outline(fit_page(comparison, judged, {}, "Models for y", **parts))
-    assert judged.headline.before == pytest.approx(comparison.scores[0])
-    assert outline.text.count(number(comparison.scores[0], 4)) == 2  # in the list of models, and with its parts
+    score = comparison.scores[comparison.names.index(comparison.choice)]
+    assert judged.headline.before == pytest.approx(score)
+    assert outline.text.count(number(score, 4)) == 2  # in the list of models, and with its parts
     assert "recalibrat" not in outline.text.replace("perfect recalibration", "")
     assert "recalibration" not in outline.ids
 

@@ -66,7 +66,10 @@ def faults(audit: Audit) -> list[str]:
     line = audit.line
     if line is not None and abs(line.slope - 1.0) > _DEVIATIONS * line.standard_error:
         if line.slope <= 0.0:
-            found.append("in the wrong order (the higher the probability, the rarer the event)")
+            found.append(
+                "in the wrong order (the higher the probability, the rarer the event; if they are for the other class, "
+                "name that one: --positive, or classes= in Python)"
+            )
         else:
             name, spread = ("over", "too extreme") if line.slope < 1.0 else ("under", "not extreme enough")
             found.append(f"{name}confident ({spread}: the log-odds should be multiplied by {number(line.slope, 2)})")

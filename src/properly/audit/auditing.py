@@ -16,6 +16,7 @@ from properly.diagnostics.groups import GroupCalibration, groups_of
 from properly.diagnostics.murphy import murphy_of
 from properly.diagnostics.reliability import multiclass_reliability_of, reliability_of
 from properly.inputs.forecast import Forecast, Groups, read_forecast, read_groups, read_probabilities
+from properly.inputs.labels import positive_last
 from properly.losses import LogLoss
 from properly.metrics.calibration_error import smooth_error_of
 from properly.metrics.decisions import class_costs
@@ -51,7 +52,8 @@ def audit(
     y : array of shape (n,)
         Labels of two or more classes.
     p : array of shape (n,) or (n, 2) for two classes, (n, K) for more
-        Probabilities of the larger of two labels; for more classes, of each in sorted order.
+        Probabilities of the positive one of two classes, which the labels must tell: 0/1, false/true, no/yes or -1/1
+        (or else `classes`); or of every class, in sorted order.
     group : array of shape (n,), optional
         Judge the calibration of every group as well; at most 1,000 groups.
     group_names : sequence of str, optional
@@ -65,7 +67,8 @@ def audit(
         Recalibrated probabilities of the same rows to compare with; by default those of `AutoCalibration` in
         cross-fitting.
     classes : array of K labels, optional
-        The labels in the order of the columns of p (negative, positive for one column), if y lacks some.
+        The labels in the order of the columns of p (negative, positive for one column), if y lacks some or its labels
+        do not tell which of them is positive.
     class_names : sequence of str, optional
         Names of the classes for messages and pages; their labels by default.
     random_state : int, default 0
@@ -83,6 +86,8 @@ def audit(
     >>> result.scores["log loss"].gain.low > 0.0
     True
     """
+    if classes is None and y is not None and np.ndim(p) == 1:
+        classes = positive_last(y)
     forecast = read_forecast(y, p, sample_weight, classes)
     after = None
     if calibrated is not None:

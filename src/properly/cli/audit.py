@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import properly
-from properly.cli.arguments import Arguments, path, require_distinct
+from properly.cli.arguments import NOTATION, Arguments, add_notation, checked, page_file, require_distinct
 from properly.cli.main import table_of
 from properly.files import FilePath, atomic_path, check_output
 from properly.progress import progress
@@ -27,9 +27,11 @@ def add_arguments(add: Arguments) -> None:
     add("--group COLUMN")
     add("--costs A:B", lambda text: properly.metrics.parse_costs(text))
     add("--weight COLUMN")
-    add("--report FILE", path)
+    add("--report FILE")
+    add_notation(add)
 
 
+@checked(report=page_file, **NOTATION)
 def audit_table(
     table: FilePath,
     *,
@@ -40,6 +42,8 @@ def audit_table(
     costs: tuple[Any, ...] | str | None = None,
     weight: str | None = None,
     report: FilePath = "audit.html",
+    separator: str | None = None,
+    decimal: str | None = None,
 ) -> dict[str, Any]:
     """Audit probabilities in a file and write a report, as ``properly audit`` does.
 
@@ -50,10 +54,11 @@ def audit_table(
     target : str
         The column that holds the true class.
     probability : str or sequence of str
-        The column with the probability of the second of two classes in sorted order (or of `positive`); or one column
-        for every class, named by the class, perhaps with a prefix that all of them have.
+        The column with the probability of the positive class; or one column for every class, named by the class,
+        perhaps with a prefix that all of them have.
     positive : str, optional
-        The class that a single column of probabilities is for, against all others.
+        The positive class, which a single column of probabilities is for, against all others; not needed for 0/1,
+        false/true, no/yes and -1/1, nor if the column is named after it, as p_fraud.
     group : str, optional
         A column of groups, whose rows are judged separately as well.
     costs : (float, float) or str, optional
@@ -63,6 +68,10 @@ def audit_table(
         The column that says how many rows a row stands for.
     report : path, default "audit.html"
         The report to write, an HTML file.
+    separator : str, optional
+        What separates the cells of a text file, such as ; or tab; recognised if it is not given.
+    decimal : {".", ","}, optional
+        The decimal sign of a text file; recognised if it is not given.
 
     Returns
     -------
@@ -78,8 +87,17 @@ def audit_table(
     with progress("Audit", 3) as tell:
         tell(0, "reading")
         forecast, groups = properly.tables.targets.read_predictions(
-            table, target, columns, positive=positive, group=group, weight=weight
+            table,
+            target,
+            columns,
+            positive=positive,
+            group=group,
+            weight=weight,
+            needs_positive=None if costs is None else "costs",
+            separator=separator,
+            decimal=decimal,
         )
+        meant = str(forecast.classes[1]) if forecast.binary else None
         tell(1, "judging")
         matrix = None if costs is None else class_costs(costs, len(forecast.class_weight))
         result = audit_of(forecast, groups=groups, costs=matrix)
@@ -87,7 +105,7 @@ def audit_table(
         asked = {
             "target": target,
             "probability": ", ".join(columns),
-            "probability is for": positive,
+            "positive class": meant,
             "group": group,
             "weight": weight,
             "costs": None if costs is None else written_costs(costs),
@@ -98,7 +116,7 @@ def audit_table(
         page = properly.report.audit_page(result, facts=facts, title=title)
         with atomic_path(report) as temporary:
             temporary.write_text(page, encoding="utf-8")
-    return {**properly.audit.summary_of(result), "report": str(report)}
+    return {**properly.audit.summary_of(result), "positive": meant, "report": str(report)}
 
 
 def show(summary: dict[str, Any], console: Any) -> None:
@@ -106,6 +124,8 @@ def show(summary: dict[str, Any], console: Any) -> None:
     number = properly.audit.formatting.number
     style = {"right": "green", "nearly right": "green", "wrong": "yellow"}.get(summary["verdict"])
     console.print()
+    if summary["positive"] is not None:
+        console.print(f"The probabilities are those of the class {summary['positive']}.")
     for sentence in summary["answer"]:
         console.print(sentence, style=style)
     rows = []

@@ -35,6 +35,8 @@ def leaderboard_section(findings: Findings) -> Markup | None:
             worse = _with_interval(difference, ends, places + 1)
             bar = _interval_picture(difference, ends, found.difference_intervals)
             standing, style = ("significant", "flag") if found.significant[k] else ("may be chance", None)
+        if name == found.choice:
+            standing, style = f"{standing}; chosen", "fine"
         time = "–" if np.isnan(seconds) else f"{number(seconds, 2)} s"
         rows.append((name, score, worse, bar, element("span", standing, class_=style), time))
     head = ("model", found.score_name, "worse than the best by", "", "difference", "time")
@@ -45,7 +47,13 @@ def leaderboard_section(findings: Findings) -> Markup | None:
         f"of the differences are adjusted for their number: with a probability of {level} all of them hold. A "
         "difference is called significant if its interval excludes 0."
     )
-    shown = table(head, rows, f"Mean {found.score_name} in cross-validation", highlight=[0], stacked=True)
+    shown = table(
+        head,
+        rows,
+        f"Mean {found.score_name} in cross-validation",
+        highlight=[found.names.index(found.choice)],
+        stacked=True,
+    )
     return section("The models", shown, element("p", note, class_="note"), id="leaderboard")
 
 
@@ -117,7 +125,7 @@ def importances_section(findings: Findings) -> Markup | None:
     notes = []
     if len(rows) < len(found.features):
         notes.append(element("p", f"The first {len(rows)} of {len(found.features)} are shown.", class_="note"))
-    caption = f"The best model, fitted to all rows: {found.kind}, the largest first"
+    caption = f"The chosen model, fitted to all rows: {found.kind}, the largest first"
     return section(
         "What the model uses", element("p", explanation), table(head, rows, caption), *notes, id="importances"
     )
@@ -125,26 +133,27 @@ def importances_section(findings: Findings) -> Markup | None:
 
 def data_section(findings: Findings) -> Markup | None:
     """The rows, the classes and the columns that the models learned from."""
-    audit, columns = findings.audit, findings.columns
-    if not columns:
+    data = findings.data
+    if data is None:
         return None
-    common = sorted(range(len(audit.classes)), key=lambda k: -audit.rates[k])[:_MOST_CLASSES]
-    rows = [(audit.classes[k], count(audit.rates[k] * audit.total), percent(audit.rates[k])) for k in sorted(common)]
-    size = f"{audit.n_rows:,} rows, {len(columns)} columns to learn from, {len(audit.classes)} classes."
-    shown = [(each.name, each.kind, _missing(each), _values(each)) for each in columns[:_MOST_COLUMNS]]
+    total = sum(data.class_weight.values())
+    classes = sorted(data.class_weight.items(), key=lambda each: -each[1])[:_MOST_CLASSES]
+    rows = [(name, count(weight), percent(weight / total)) for name, weight in classes]
+    shown = [(each.name, each.kind, _missing(each), _values(each)) for each in data.columns[:_MOST_COLUMNS]]
     notes = [
-        element("p", f"The {len(part)} {rule} of {len(whole)} {what} are shown.", class_="note")
-        for part, whole, what, rule in (
-            (common, audit.classes, "classes", "most frequent"),
-            (shown, columns, "columns", "first"),
+        element("p", f"The {n_shown} {rule} are shown.", class_="note")
+        for n_shown, n, rule in (
+            (len(rows), len(data.class_weight), "most frequent classes"),
+            (len(shown), len(data.columns), "first columns"),
         )
-        if len(part) < len(whole)
+        if n_shown < n
     ]
-    unit = "rows" if audit.total == audit.n_rows else "weight"
+    size = f"{data.n_rows:,} rows, {len(data.columns)} columns to learn from, {len(data.class_weight)} classes."
+    unit = "rows" if total == data.n_rows else "weight"
     return section(
         "The data",
         element("p", size),
-        table(("class", unit, "share"), rows, "The classes"),
+        table(("class", unit, "share"), rows, "The classes, the most frequent first"),
         table(("column", "kind", "missing", "values"), shown, "The columns", stacked=True),
         *notes,
         id="data",

@@ -17,7 +17,7 @@ from properly.report.findings import Findings
 from properly.report.html import element, page
 from properly.report.sections import SECTIONS
 from properly.tables.importances import Importances
-from properly.tables.summaries import ColumnSummary
+from properly.tables.summaries import TableSummary
 
 
 def audit_page(audit: Audit, *, facts: Mapping[str, str] | None = None, title: str = "Audit of probabilities") -> str:
@@ -51,28 +51,34 @@ def fit_page(
     facts: Mapping[str, str],
     title: str,
     *,
+    warnings: Sequence[str] = (),
     importances: Importances | None = None,
-    columns: Sequence[ColumnSummary] = (),
+    data: TableSummary | None = None,
 ) -> str:
-    """A comparison of models and the audit of the best one's probabilities, as one HTML file.
+    """A comparison of models and the audit of the chosen one's probabilities, as one HTML file.
 
     Parameters
     ----------
     comparison : properly.comparison.Comparison
     audit : Audit
-        Of the probabilities of the best model for held-out rows.
+        Of the probabilities of the chosen model for held-out rows.
     facts : mapping from str to str
     title : str
+    warnings : sequence of str
+        About columns, for the top of the page.
     importances : properly.tables.importances.Importances, optional
-        Of the best model, fitted to all rows.
-    columns : sequence of properly.tables.summaries.ColumnSummary, optional
+        Of the chosen model, fitted to all rows.
+    data : properly.tables.summaries.TableSummary, optional
         What the models learned from.
     """
     asked = (
         f"Which of {len(comparison.names)} models gives the best probabilities on held-out rows, and are those of the "
-        f"best, {comparison.best}, right?"
+        f"chosen one, {comparison.choice}, right?"
     )
-    return _page(title, asked, Findings(audit, None, comparison, importances, columns, facts))
+    findings = Findings(
+        audit, comparison=comparison, importances=importances, data=data, facts=facts, warnings=warnings
+    )
+    return _page(title, asked, findings)
 
 
 def calibrate_page(before: Audit | None, after: Audit, facts: Mapping[str, str], title: str) -> str:

@@ -22,6 +22,14 @@ _LEVEL = percent(CONFIDENCE, 2)
 _STYLES = {"right": "answer right", "nearly right": "answer right", "wrong": "answer wrong", "unclear": "answer"}
 
 
+def warnings_section(findings: Findings) -> Markup | None:
+    """What to look at before the results."""
+    if not findings.warnings:
+        return None
+    listed = element("ul", *(element("li", f"{each[:1].upper()}{each[1:]}.") for each in findings.warnings))
+    return section("Look at these columns first", listed, id="warnings", class_="answer wrong")
+
+
 def answer_section(findings: Findings) -> Markup:
     """The answer in two sentences, and the numbers behind it; for a fit, the best model and whether it is right."""
     audit, comparison, recalibrated = findings.audit, findings.comparison, findings.recalibrated
@@ -60,7 +68,13 @@ def _best(comparison: Comparison) -> str:
     if worse == others:
         return f"{found}; all others are significantly worse."
     alike = others - worse
-    return f"{found}; {alike} of the others {'is' if alike == 1 else 'are'} not significantly worse."
+    found += f"; {alike} of the others {'is' if alike == 1 else 'are'} not significantly worse."
+    if comparison.choice == comparison.best:
+        return found
+    return (
+        f"{found} {comparison.choice} is chosen: the simplest whose score exceeds the best one by no more than one "
+        "standard error of the difference."
+    )
 
 
 def scores_section(findings: Findings) -> Markup:
@@ -211,6 +225,7 @@ def facts_section(findings: Findings) -> Markup | None:
 
 # All sections in the order of the page; one that does not apply to what was found returns None.
 SECTIONS: dict[str, Callable[[Findings], Markup | None]] = {
+    "warnings": warnings_section,
     "answer": answer_section,
     "leaderboard": leaderboard_section,
     "importances": importances_section,

@@ -1,4 +1,4 @@
-"""What the columns of a table hold, in a few numbers each."""
+"""What a table holds that a model learned from: its classes, and a few numbers for every column."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from properly.numeric.probabilities import Array
 from properly.tables.encoder import Column, TableEncoder
+from properly.tables.targets import Labels
 
 _MOST = 3  # categories that are named
 
@@ -41,15 +42,35 @@ class ColumnSummary:
     most_frequent: tuple[tuple[str, float], ...] = ()
 
 
-def column_summaries(encoder: TableEncoder, X: Array, weight: Array | None = None) -> list[ColumnSummary]:
-    """A summary of every column of a matrix that the fitted encoder made; rows of weight 0 are left out.
+@dataclass(frozen=True)
+class TableSummary:
+    """The rows that a model learned from, those of weight 0 left out.
+
+    Attributes
+    ----------
+    n_rows : int
+    class_weight : dict from str to float
+        The number of rows of every class, or their weight.
+    columns : list of ColumnSummary
+    """
+
+    n_rows: int
+    class_weight: dict[str, float]
+    columns: list[ColumnSummary]
+
+
+def table_summary(encoder: TableEncoder, X: Array, labels: Labels, weight: Array | None = None) -> TableSummary:
+    """The summary of a matrix that the fitted encoder made, and of the labels of its rows.
 
     Examples
     --------
     >>> import pyarrow
     >>> table = pyarrow.table({"age": [30, None, 50, 40], "town": ["Rome", "Bath", "Rome", "Rome"]})
     >>> encoder = TableEncoder().fit(table)
-    >>> age, town = column_summaries(encoder, encoder.transform(table))
+    >>> found = table_summary(encoder, encoder.transform(table), Labels(["no", "yes"], np.array([0, 1, 1, 1])))
+    >>> found.class_weight
+    {'no': 1.0, 'yes': 3.0}
+    >>> age, town = found.columns
     >>> age.missing, age.low, age.mean, age.high
     (0.25, 30.0, 40.0, 50.0)
     >>> town.n_categories, town.most_frequent
@@ -58,7 +79,12 @@ def column_summaries(encoder: TableEncoder, X: Array, weight: Array | None = Non
     weight = np.ones(len(X)) if weight is None else weight
     rows = weight > 0.0
     share = weight[rows] / weight.sum()
-    return [_summary(column, X[rows, j], share) for j, column in enumerate(encoder.columns_)]
+    class_weight = np.bincount(labels.codes, weight, len(labels.classes)).tolist()
+    return TableSummary(
+        n_rows=int(rows.sum()),
+        class_weight=dict(zip(map(str, labels.classes), class_weight, strict=True)),
+        columns=[_summary(column, X[rows, j], share) for j, column in enumerate(encoder.columns_)],
+    )
 
 
 def _summary(column: Column, values: Array, share: Array) -> ColumnSummary:
