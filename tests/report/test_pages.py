@@ -194,6 +194,10 @@ def test_a_fit_shows_what_the_model_uses_and_the_data(fitted):
     assert f"{NASTY} = a" in outline.text
     assert "2 categories: " in outline.text
     assert "400 rows, 2 columns to learn from, 2 classes." in outline.text
+    marked = re.search(r'<tr class="marked"><th scope="row">(.*?)</th>.*?; chosen', built)
+    assert marked[1] == comparison.choice
+    calibrated = comparison.choice.endswith(" + calibration")
+    assert ("before its calibration" in outline.text) == calibrated
 
 
 def test_a_fit_has_one_log_loss(fitted):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from properly.audit.formatting import alike, count, decimals, number, percent
+from properly.comparison import CALIBRATED
 from properly.inputs.options import CONFIDENCE
 from properly.numeric.probabilities import Array
 from properly.report.findings import Findings
@@ -114,6 +115,8 @@ def importances_section(findings: Findings) -> Markup | None:
             f"The change of the log-odds {of}when a number rises by one standard deviation, or when a column has this "
             "category. Other numbers are at their means. Effects are not causes: columns that go together share them."
         )
+        if findings.comparison is not None and findings.comparison.choice.endswith(CALIBRATED):
+            explanation += " They are those of the model before its calibration."
         several = [f"log-odds of {name}" for name in classes[:_MOST_CLASSES]]
         head = ["feature", "log-odds", "odds", ""] if findings.audit.is_binary else ["feature", *several]
     else:

@@ -153,7 +153,7 @@ def recalibration_section(findings: Findings) -> Markup | None:
         rows.append((name, *costs, aligned(saving.difference, saving), interval(saving)))
     head = ("score", "before", "after", "gain", f"{_LEVEL} interval")
     shown = table(head, rows, "Scores of these rows before and after; the smaller, the better", stacked=True)
-    return section(heading, element("p", _how(audit)), shown, *_pictures(audit, findings), id=id)
+    return section(heading, element("p", _how(audit, findings)), shown, *_pictures(audit, findings), id=id)
 
 
 def _pictures(audit: Audit, findings: Findings) -> list[Markup]:
@@ -173,7 +173,9 @@ def _pictures(audit: Audit, findings: Findings) -> list[Markup]:
     return [element("div", other, murphy, class_="figures")]
 
 
-def _how(audit: Audit) -> str:
+def _how(audit: Audit, findings: Findings) -> str:
+    if audit is not findings.audit:
+        return "The probabilities are compared with those of a calibrator that was fitted to other rows."
     if audit.n_folds is None:
         return "The probabilities are compared with the recalibrated ones that were given with them."
     rows = "the rows" if audit.n_recalibrated == audit.n_rows else f"{audit.n_recalibrated:,} rows, drawn at random,"
