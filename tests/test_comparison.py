@@ -1,5 +1,7 @@
 """Comparisons: scores of held-out rows, and which differences are real."""
 
+import typing
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -9,7 +11,7 @@ from sklearn.metrics import log_loss
 from sklearn.naive_bayes import GaussianNB
 
 from properly.calibration import PlattScaling
-from properly.comparison import _holm, compare
+from properly.comparison import compare
 from properly.linear import ProperLinearClassifier
 
 
@@ -164,11 +166,24 @@ def test_frame(rows):
     assert frame.loc["bayes", "significant"]
 
 
-def test_holm():
-    p = np.array([0.04, 0.01, 0.03, 0.005])
-    from statsmodels.stats.multitest import multipletests
+def test_intervals_and_p_values_say_the_same(rows):
+    X, y = rows
+    candidates = {f"C = {C:g}": LogisticRegression(C=C) for C in (1e-4, 1e-3, 3e-3, 1e-2, 0.03, 0.1, 1.0)}
+    result = compare(candidates, X, y)
+    excludes_zero = (result.difference_intervals > 0.0).all(axis=1)
+    assert_array_equal(excludes_zero, result.significant)
+    assert_array_equal(result.significant, result.p_values <= 0.05)
+    assert 0 < result.significant.sum() < len(candidates) - 1
 
-    assert_array_equal(_holm(p)[1:], multipletests(p, 0.05, method="holm")[0])
+
+def test_more_candidates_mean_wider_intervals(rows):
+    X, y = rows
+    few = {"logistic": LogisticRegression(), "bayes": GaussianNB()}
+    more = few | {f"constant {p}": Constant(p) for p in (0.2, 0.3, 0.4)}
+    alone, among = (compare(each, X, y) for each in (few, more))
+    at = among.names.index("bayes")
+    assert np.ptp(among.difference_intervals[at]) > np.ptp(alone.difference_intervals[1])
+    assert alone.score_name == "log loss"
 
 
 def test_progress_is_told(rows):
@@ -193,3 +208,87 @@ def test_what_cannot_be_compared(rows):
         compare({"a": GaussianNB()}, X, y, calibration="magic")
     with pytest.raises(ValueError, match=r"a: .*NaN"):
         compare({"a": GaussianNB()}, np.where(X > 2, np.nan, X), y)
+
+
+def test_a_group_is_in_one_fold_and_counts_once(rows):
+    X, y = rows
+    group = np.repeat(np.arange(200), 5)
+    models = {"logistic": LogisticRegression(), "bayes": GaussianNB()}
+    result = compare(models, X, y, cv=4, group=group)
+    assert {len(set(result.folds[group == each])) for each in range(200)} == {1}
+    assert len(set(result.folds)) == 4
+    assert result.judged.all()
+    for fold in range(4):  # every fold has its share of the rarer class
+        assert 0.15 < np.mean(y[result.folds == fold] == "yes") < 0.45
+    copies = np.repeat(np.arange(len(y)), 5)  # five copies of a row tell no more than one
+    once = compare({"half": Constant(0.5), "third": Constant(0.3)}, X, y)
+    five = compare({"half": Constant(0.5), "third": Constant(0.3)}, X[copies], y[copies], group=copies)
+    assert_allclose(five.errors, once.errors, rtol=1e-10)
+    assert_allclose(five.difference_intervals, once.difference_intervals, rtol=1e-10)
+    assert_array_equal(compare(models, X, y, cv=4, group=group.astype(str)).judged, result.judged)
+
+
+class Recorder(LogisticRegression):
+    """Remembers which rows it learned from and predicted; the first column is their number."""
+
+    seen: typing.ClassVar[list] = []
+
+    def fit(self, X, y, sample_weight=None):
+        self.rows_ = X[:, 0]
+        return super().fit(X[:, 1:], y, sample_weight)
+
+    def predict_proba(self, X):
+        self.seen.append((self.rows_.max(), X[:, 0].min()))
+        return super().predict_proba(X[:, 1:])
+
+
+@pytest.mark.parametrize("calibration", [None, "platt"])
+def test_the_past_predicts_the_future(rows, calibration):
+    X, y = rows
+    order = np.random.default_rng(1).permutation(len(y))
+    when = np.datetime64("2024-01-01") + order
+    Recorder.seen.clear()
+    result = compare({"logistic": Recorder()}, np.column_stack([order, X]), y, cv=4, time=when, calibration=calibration)
+    assert len(Recorder.seen) == (4 if calibration is None else 5)
+    assert all(learned < predicted for learned, predicted in Recorder.seen)
+    share = 0.8 if calibration is None else 4 / 6
+    assert abs(result.judged.mean() - share) < 0.01
+    assert order[result.judged].min() > order[~result.judged].max()
+    for name, p in result.probabilities.items():
+        assert np.isfinite(p[result.judged]).all()
+        score = log_loss(y[result.judged], p[result.judged])
+        assert_allclose(result.scores[result.names.index(name)], score, rtol=1e-12)
+
+
+def test_folds_that_cannot_be_made(rows):
+    X, y = rows
+    models = {"logistic": LogisticRegression()}
+    with pytest.raises(ValueError, match="group and time exclude each other"):
+        compare(models, X, y, group=y, time=y)
+    with pytest.raises(ValueError, match=r"group must have an entry for each of 1000 rows, got shape \(3,\)"):
+        compare(models, X, y, group=[1, 2, 3])
+    with pytest.raises(ValueError, match="time is missing in row 0"):
+        compare(models, X, y, time=np.where(np.arange(1000) > 0, 1.0, np.nan))
+    with pytest.raises(ValueError, match="3 different times, too few to divide them into 6 periods"):
+        compare(models, X, y, time=np.arange(1000) % 3)
+    with pytest.raises(ValueError, match="class 'no' occurs in 1 group only"):
+        compare(models, X, y, group=y == "yes")
+    with pytest.raises(
+        ValueError, match="the oldest 167 rows, from which the first model learns, have 0 of class 'yes'"
+    ):
+        compare(models, X, y, time=np.where(y == "yes", 2000, 0) + np.arange(1000))
+
+
+def test_a_tie_goes_to_the_simpler_one():
+    random = np.random.default_rng(0)
+    y = random.random(4000) < 0.3
+    X = np.zeros((4000, 1))
+    result = compare({"coarse": Constant(0.305), "fine": Constant(0.3), "poor": Constant(0.5)}, X, y)
+    assert result.best != "poor"
+    assert result.choice == "coarse"
+    result = compare({"poor": Constant(0.5), "fine": Constant(0.3), "coarse": Constant(0.305)}, X, y)
+    assert result.choice == "fine"
+    result = compare({"impossible": Constant(0.0), "fine": Constant(0.3)}, X, y)
+    assert result.choice == "fine"
+    calibrated = compare({"poor": Constant(0.5), "fine": Constant(0.3)}, X, y, calibration="platt")
+    assert calibrated.choice == "poor + calibration"  # constants become the base rate

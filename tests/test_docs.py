@@ -1,4 +1,4 @@
-"""Every Python block of the guides runs, and what the documentation says of the code is true of it.
+"""Every Python block of the README and the guides runs, and what the documentation says of the code is true of it.
 
 The blocks of a guide share their names, as they do for a reader.
 """
@@ -12,15 +12,16 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "properly"
-GUIDES = sorted((ROOT / "docs" / "guides").glob("*.md"))
+GUIDES = [ROOT / "README.md", *sorted((ROOT / "docs" / "guides").glob("*.md"))]
 
 
 def test_there_are_guides():
-    assert GUIDES
+    assert len(GUIDES) > 1
 
 
 @pytest.mark.parametrize("guide", GUIDES, ids=lambda path: path.stem)
-def test_the_blocks_run(guide):
+def test_the_blocks_run(guide, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     text = guide.read_text(encoding="utf-8")
     blocks = list(re.finditer(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE))
     assert blocks

@@ -16,6 +16,15 @@ CHANGED: list[tuple[str, str]] = [
     ),
     ("maxent/three classes/*: decision_function", "log-probabilities, as of every classifier of more than two classes"),
     ("prevalence/corrected/zeros and ones: decision_function", "±1e100 where it was infinite"),
+    *(
+        (f"audit/*: {curve}*/{part}", "bands of 95 %, as all intervals")
+        for curve in ("reliability", "panels")
+        for part in ("low", "high", "confidence")
+    ),
+    ("audit/*: cuts/*", "the share of positives is among the thresholds"),
+    ("comparison/*: difference_intervals", "intervals that hold together, and are those of the p-values"),
+    ("comparison/*: p_values", "adjusted for the number of candidates"),
+    ("files/command fit: */p_value", "adjusted for the number of candidates"),
 ]
 
 # Outputs that depend on how a processor rounds the sums of linear algebra: a pattern, by how much, and why.

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import special as sc
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from properly.calibration.methods import calibrator_of
-from properly.crossfit import Mask, cross_calibrated, cross_fitted, stratified_folds
+from properly.crossfit import Mask, cross_calibrated, cross_fitted, grouped_folds, stratified_folds, time_folds
 from properly.inputs.forecast import read_forecast
+from properly.inputs.frames import missing_in
 from properly.inputs.labels import checked_labels
 from properly.inputs.optional import require
+from properly.inputs.options import CONFIDENCE
 from properly.inputs.weights import checked_weight
 from properly.losses import Loss, get_loss
-from properly.metrics.paired import bootstrap_of, sign_test_of
+from properly.metrics.paired import sign_test_of, simultaneous_bootstrap_of
 from properly.metrics.scores import losses_of
 from properly.numeric.probabilities import Array
 
@@ -30,9 +33,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CALIBRATED", "Comparison", "compare", "cross_calibrated", "stratified_folds"]
 
-LEVEL = 0.05  # of the tests, all of them together
 _FEWEST = 30  # rows for a difference to be called significant
-_DEVIATIONS = 1.959963984540054  # the half-width of a 95 % interval, in standard errors
+_DEVIATIONS = float(sc.ndtri(0.5 + 0.5 * CONFIDENCE))  # half the width of an interval, in standard errors
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,8 @@ class Comparison:
 
     Attributes
     ----------
+    score_name : str
+        Such as "log loss".
     names : list of str
     scores : array
         The mean loss of every candidate for held-out rows; the smaller, the better.
@@ -53,22 +57,31 @@ class Comparison:
     difference_to_best : array
         How much worse than the best, in the unit of the score; 0 for the best itself.
     difference_intervals : array of shape (n_candidates, 2)
-        95 % intervals of these differences, by the bootstrap over rows.
+        Intervals of these differences that hold together: all of them contain the true difference with a probability
+        of 95 % (paired bootstrap, with one limit for the largest standardised difference).
     p_values : array
-        Of the hypothesis that a candidate is as good as the best (paired bootstrap; the sign test where a score is
-        infinite); 1 for the best itself.
+        Of the hypothesis that a candidate is as good as the best, adjusted for the number of candidates in the same
+        way (where a score is infinite: of the sign test, by Bonferroni's correction); 1 for the best itself.
     significant : array of bool
-        Which differences are significant at 5 % if all of them are tested (Holm's correction). With fewer than 30 rows
-        none is called significant: the intervals of the bootstrap are too narrow there.
+        Which adjusted p-values are 5 % or less: where the interval excludes 0. With fewer than 30 rows no difference
+        is called significant: the intervals of the bootstrap are too narrow there.
     seconds : array
         Time for all the fits of a candidate; nan if it was not measured.
+    choice : str
+        The simplest candidate that is as good as the best within the noise: the first, in the order in which they were
+        given, each before its calibrated form, whose score exceeds the best one by no more than one standard error of
+        their difference.
     probabilities : dict from names to arrays of shape (n_rows, n_classes)
-        Held-out probabilities: those of a row come from a model that was not fitted to it.
+        Held-out probabilities: those of a row come from a model that was not fitted to it; nan in rows that were never
+        held out.
     folds : array of shape (n_rows,)
-        The fold in which each row was held out.
+        The fold in which each row was held out; with `time`, from the oldest to the latest.
+    judged : array of bool of shape (n_rows,)
+        The rows by which candidates are scored: all, but with `time` not the oldest, which are only learned from.
     classes : array of shape (n_classes,)
     """
 
+    score_name: str
     names: list[str]
     scores: Array
     errors: Array
@@ -78,8 +91,10 @@ class Comparison:
     p_values: Array
     significant: NDArray[np.bool_]
     seconds: Array
+    choice: str
     probabilities: dict[str, Array]
     folds: NDArray[np.intp]
+    judged: NDArray[np.bool_]
     classes: NDArray[Any]
 
     @property
@@ -103,60 +118,92 @@ class Comparison:
 
 
 def _ranked(
-    probabilities: dict[str, Array], seconds: dict[str, float], rows: _Rows, loss: Loss, random_state: int
+    probabilities: dict[str, Array], seconds: dict[str, float], rows: _Rows, loss: str | Loss, random_state: int
 ) -> Comparison:
     """Score every candidate, and test each against the best."""
-    classes = np.arange(len(rows.classes))
-    forecasts = {name: read_forecast(rows.codes, p, rows.weight, classes) for name, p in probabilities.items()}
-    losses = {name: losses_of(forecast, loss) for name, forecast in forecasts.items()}
+    order = sorted(probabilities, key=lambda name: list(seconds).index(name.removesuffix(CALIBRATED)))
+    classes, at = np.arange(len(rows.classes)), rows.judged
+    weights = None if rows.weight is None else rows.weight[at]
+    forecasts = {name: read_forecast(rows.codes[at], p[at], weights, classes) for name, p in probabilities.items()}
+    losses = {name: losses_of(forecast, get_loss(loss)) for name, forecast in forecasts.items()}
     scores = {name: forecasts[name].mean(each) for name, each in losses.items()}
     names = sorted(scores, key=scores.__getitem__)
     best, mean = losses[names[0]], np.array([scores[name] for name in names])
-    weight = np.ones(len(best)) if rows.weight is None else rows.weight[rows.weight > 0.0]
-    errors = np.array([_standard_error(losses[name], scores[name], weight) for name in names])
+    units = _Units.of(rows)
+    errors = np.array([units.standard_error(losses[name]) for name in names])
     with np.errstate(invalid="ignore"):  # two infinite scores do not differ
         intervals = np.column_stack([mean - _DEVIATIONS * errors, mean + _DEVIATIONS * errors])
         difference = np.where(mean == mean[0], 0.0, mean - mean[0])
-    tests = [_difference(losses[name], best, weight, random_state) for name in names[1:]]
-    p_values = np.array([1.0, *(p for _, _, p in tests)])
+    intervals_to_best, p_values = _differences([losses[name] for name in names[1:]], best, units, random_state)
     return Comparison(
+        score_name=f"{loss} loss" if isinstance(loss, str) else str(loss),
         names=names,
         scores=mean,
         errors=errors,
         intervals=intervals,
         difference_to_best=difference,
-        difference_intervals=np.array([(0.0, 0.0), *((low, high) for low, high, _ in tests)]),
-        p_values=p_values,
-        significant=_holm(p_values[1:]) & (len(best) >= _FEWEST),
+        difference_intervals=np.array([(0.0, 0.0), *intervals_to_best]),
+        p_values=np.array([1.0, *p_values]),
+        significant=np.array([False, *(p_values <= 1.0 - CONFIDENCE)]) & (len(best) >= _FEWEST),
         seconds=np.array([seconds[name] for name in names]),
+        choice=next(name for name in order if units.alike(losses[name], best)),
         probabilities={name: probabilities[name] for name in names},
         folds=rows.folds,
+        judged=at,
         classes=rows.classes,
     )
 
 
-def _standard_error(losses: Array, mean: float, weight: Array) -> float:
-    """Of the weighted mean; infinite if that is."""
-    if not np.isfinite(mean):
-        return np.inf
-    return float(np.sqrt(np.sum(weight**2 * (losses - mean) ** 2)) / weight.sum())
+class _Units(NamedTuple):
+    """What is independent of each other: rows, or groups of rows."""
+
+    weight: Array  # of the rows that are judged and have any
+    group: NDArray[Any] | None
+
+    @classmethod
+    def of(cls, rows: _Rows) -> _Units:
+        counted = rows.judged if rows.weight is None else rows.judged & (rows.weight > 0.0)
+        weight = np.ones(counted.sum()) if rows.weight is None else rows.weight[counted]
+        return cls(weight, None if rows.groups is None else np.unique(rows.groups[counted], return_inverse=True)[1])
+
+    def means(self, values: Array) -> tuple[Array, Array]:
+        """The mean of every unit, along the last axis, and the weight of every unit."""
+        if self.group is None:
+            return values, self.weight
+        mass: Array = np.bincount(self.group, self.weight).astype(np.float64)
+        sums = [np.bincount(self.group, self.weight * each) for each in np.atleast_2d(values)]
+        return np.reshape(np.array(sums) / mass, (*values.shape[:-1], len(mass))), mass
+
+    def standard_error(self, losses: Array) -> float:
+        """Of the weighted mean; infinite if that is."""
+        mean = np.average(losses, weights=self.weight)
+        if not np.isfinite(mean):
+            return np.inf
+        values, mass = self.means(losses)
+        return float(np.sqrt(np.sum(mass**2 * (values - mean) ** 2)) / mass.sum())
+
+    def alike(self, losses: Array, best: Array) -> bool:
+        """Whether the mean exceeds that of the best by no more than one standard error of the difference."""
+        if losses is best:
+            return True
+        with np.errstate(invalid="ignore"):
+            difference = np.where(losses == best, 0.0, losses - best)
+        finite = bool(np.isfinite(difference).all())
+        return finite and np.average(difference, weights=self.weight) <= self.standard_error(difference)
 
 
-def _difference(losses: Array, best: Array, weight: Array, random_state: int) -> tuple[float, float, float]:
-    """The interval of the mean difference to the best, and the p-value of its being 0."""
-    if np.isfinite(losses).all() and np.isfinite(best).all():
-        found = bootstrap_of(losses - best, weight, random_state=random_state)
-        return found.low, found.high, found.p_value
-    return 0.0, np.inf, sign_test_of(losses, best).p_value
-
-
-def _holm(p_values: Array) -> NDArray[np.bool_]:
-    """Holm's correction; the best, which comes first, is never worse than itself."""
-    order = np.argsort(p_values, kind="stable")
-    limit = LEVEL / (len(p_values) - np.arange(len(p_values)))
-    rejected = np.zeros(len(p_values), dtype=bool)
-    rejected[order] = np.logical_and.accumulate(p_values[order] <= limit)
-    return np.concatenate([[False], rejected])
+def _differences(losses: list[Array], best: Array, units: _Units, random_state: int) -> tuple[Array, Array]:
+    """Intervals of the mean differences to the best, of shape (m, 2), and p-values of their being 0, of shape (m,)."""
+    intervals, p_values = np.tile([0.0, np.inf], (len(losses), 1)), np.ones(len(losses))
+    finite = [k for k, each in enumerate(losses) if np.isfinite(each).all() and np.isfinite(best).all()]
+    if finite:
+        differences = np.array([losses[k] - best for k in finite])
+        found = simultaneous_bootstrap_of(*units.means(differences), random_state=random_state)
+        intervals[finite] = [(each.low, each.high) for each in found]
+        p_values[finite] = [each.p_value for each in found]
+    for k in set(range(len(losses))) - set(finite):
+        p_values[k] = min(1.0, len(losses) * sign_test_of(losses[k], best).p_value)
+    return intervals, p_values
 
 
 CALIBRATED = " + calibration"  # what the name of a calibrated candidate ends with
@@ -169,6 +216,8 @@ def compare(
     y: ArrayLike,
     *,
     cv: int = 5,
+    group: ArrayLike | None = None,
+    time: ArrayLike | None = None,
     loss: str | Loss = "log",
     sample_weight: ArrayLike | None = None,
     calibration: str | None = None,
@@ -182,10 +231,18 @@ def compare(
     Parameters
     ----------
     candidates : mapping from names to classifiers with `predict_proba`
+        From the simplest to the most complicated, which matters for `Comparison.choice` only.
     X : what the classifiers take
     y : array of shape (n,)
     cv : int, default 5
-        The number of stratified folds; lowered to the number of rows in the rarest class.
+        The number of folds, stratified by class; lowered to the number of rows (or groups) of the rarest class.
+    group : array of shape (n,), optional
+        What a row belongs to, such as a customer: all rows of a group are in one fold, and groups, not rows, are taken
+        as independent by errors, intervals and tests.
+    time : array of shape (n,), optional
+        When a row was known, as numbers or dates: every fold is predicted by models of earlier rows only. The rows are
+        divided into cv + 1 periods of about equally many rows (cv + 2 with `calibration`, which needs a period of
+        predictions to learn from), of which the last cv are judged. Excludes `group`.
     loss : Loss or key of one, default "log"
         The score. The log loss of a candidate is infinite if it gave probability 0 to the class of any row.
     sample_weight : array of shape (n,), optional
@@ -221,14 +278,14 @@ def compare(
     tell = progress or (lambda done, note: None)
     if not candidates:
         raise ValueError("candidates must name at least one classifier.")
+    get_loss(loss)  # a wrong name is refused before the models are fitted
     if calibration is not None:
-        calibrator_of(calibration)  # a wrong name is refused before the models are fitted
-    kind = get_loss(loss)
-    rows = _folded(y, cv, sample_weight, random_state)
+        calibrator_of(calibration)
+    rows = _folded(y, cv, sample_weight, random_state, group, time, calibration is not None)
     probabilities: dict[str, Array] = {}
     seconds: dict[str, float] = {}
     for place, (name, estimator) in enumerate(candidates.items()):
-        start = time.perf_counter()
+        start = perf_counter()
         try:
             probabilities[name] = _held_out(estimator, X, rows, _part(tell, name, place, len(candidates)))
         except Exception as error:
@@ -239,16 +296,17 @@ def compare(
             if isinstance(error, ValueError):
                 raise ValueError(f"{name}: {error}") from error
             raise
-        seconds[name] = time.perf_counter() - start
+        seconds[name] = perf_counter() - start
     for name in [] if calibration is None else list(probabilities):
         tell(1.0, name + CALIBRATED)
-        start = time.perf_counter()
-        after = cross_calibrated(probabilities[name], rows.codes, rows.folds, str(calibration), rows.weight)
+        start = perf_counter()
+        given = rows.codes, rows.calibration_folds, str(calibration), rows.weight
+        after = cross_calibrated(probabilities[name], *given, forward=rows.forward)
         probabilities[name + CALIBRATED] = after
-        seconds[name + CALIBRATED] = seconds[name] + time.perf_counter() - start
+        seconds[name + CALIBRATED] = seconds[name] + perf_counter() - start
         if not uncalibrated:
             del probabilities[name]
-    return _ranked(probabilities, seconds, rows, kind, random_state)
+    return _ranked(probabilities, seconds, rows, loss, random_state)
 
 
 def _part(tell: Progress, name: str, place: int, n_candidates: int) -> Callable[[float], None]:
@@ -263,15 +321,66 @@ class _Rows(NamedTuple):
     codes: NDArray[Any]  # of the labels, among the classes
     folds: NDArray[np.intp]
     weight: Array | None
+    groups: NDArray[Any] | None = None
+    forward: bool = False  # whether a fold is predicted from those before it only
+    first: int = 0  # the first fold that is judged
+
+    @property
+    def judged(self) -> NDArray[np.bool_]:
+        return self.folds >= self.first
+
+    @property
+    def calibration_folds(self) -> NDArray[np.intp]:
+        """The folds as a calibrator sees them: without the oldest, of which there are no predictions."""
+        return self.folds - int(self.forward)
 
 
-def _folded(y: ArrayLike, cv: int, sample_weight: ArrayLike | None, random_state: int) -> _Rows:
+def _folded(
+    y: ArrayLike,
+    cv: int,
+    sample_weight: ArrayLike | None,
+    random_state: int,
+    group: ArrayLike | None,
+    time: ArrayLike | None,
+    calibrated: bool,
+) -> _Rows:
     classes, codes = checked_labels(y)
     weight = checked_weight(sample_weight, len(codes))
     counted = np.arange(len(codes)) if weight is None else np.flatnonzero(weight)
     folds = np.zeros(len(codes), dtype=np.intp)  # in which fold a row of weight 0 is makes no difference
+    if time is not None:
+        if group is not None:
+            raise ValueError("group and time exclude each other: choose one kind of folds.")
+        first = 2 if calibrated else 1
+        folds[counted] = time_folds(_column(time, len(codes), "time")[counted], cv + first)
+        _check_oldest(codes[counted], classes, folds[counted] == 0)
+        return _Rows(classes, codes, folds, weight, forward=True, first=first)
+    if group is not None:
+        groups = _column(group, len(codes), "group")
+        folds[counted] = grouped_folds(codes[counted], classes, groups[counted], cv, random_state)
+        return _Rows(classes, codes, folds, weight, groups)
     folds[counted] = stratified_folds(codes[counted], classes, cv, random_state)
     return _Rows(classes, codes, folds, weight)
+
+
+def _column(values: ArrayLike, n_rows: int, name: str) -> NDArray[Any]:
+    """What a user gave for every row, as the positions of its sorted distinct values."""
+    column = np.asarray(values)
+    if column.shape != (n_rows,):
+        raise ValueError(f"{name} must have an entry for each of {n_rows} rows, got shape {column.shape}.")
+    if missing_in(column).any():
+        raise ValueError(f"{name} is missing in row {int(missing_in(column).argmax())}; leave out such rows.")
+    return np.unique(column, return_inverse=True)[1]
+
+
+def _check_oldest(codes: NDArray[Any], classes: NDArray[Any], oldest: NDArray[np.bool_]) -> None:
+    counts = np.bincount(codes[oldest], minlength=len(classes))
+    if counts.min() < 2:
+        label = classes.tolist()[int(counts.argmin())]
+        raise ValueError(
+            f"the oldest {oldest.sum():,} rows, from which the first model learns, have {counts.min()} of class "
+            f"{label!r}, but 2 are needed; use fewer folds."
+        )
 
 
 def _held_out(estimator: Any, X: Any, rows: _Rows, tell: Callable[[float], None]) -> Array:
@@ -284,4 +393,4 @@ def _held_out(estimator: Any, X: Any, rows: _Rows, tell: Callable[[float], None]
         fitted = clone(estimator).fit(_safe_indexing(X, fit), labels[fit], **weights)
         return np.asarray(fitted.predict_proba(_safe_indexing(X, predict)))
 
-    return cross_fitted(rows.folds, fit_predict, tell)
+    return cross_fitted(rows.folds, fit_predict, tell, forward=rows.forward)

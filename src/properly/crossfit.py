@@ -68,24 +68,78 @@ def stratified_folds(
     return folds
 
 
+def grouped_folds(
+    codes: NDArray[Any], classes: NDArray[Any], groups: NDArray[Any], cv: int, random_state: int
+) -> NDArray[np.intp]:
+    """The fold of every row: all rows of a group, such as a customer, are in one fold.
+
+    Groups are divided as rows are by `stratified_folds`, each as one of its rarest class, so that every fold has its
+    share of every class. `groups` holds the number of every row's group.
+
+    >>> groups = np.array([0, 0, 1, 1, 2, 2, 3, 3])
+    >>> grouped_folds(np.array([0, 1, 0, 0, 0, 1, 0, 0]), np.array(["no", "yes"]), groups, 2, 0)
+    array([1, 1, 0, 0, 0, 0, 1, 1])
+    """
+    rarest_first = np.argsort(np.bincount(codes, minlength=len(classes)), kind="stable")
+    rank = np.argsort(rarest_first)[codes]
+    rarest = np.full(int(groups.max()) + 1, len(classes))
+    np.minimum.at(rarest, groups, rank)
+    used = np.flatnonzero(rarest < len(classes))
+    found, kind = np.unique(rarest[used], return_inverse=True)
+    holding = [len(np.unique(groups[codes == code])) for code in range(len(classes))]
+    if min(holding) < 2:
+        raise ValueError(
+            f"class {classes.tolist()[int(np.argmin(holding))]!r} occurs in {min(holding)} group only, but at least 2 "
+            "are needed, to fit to some groups and hold out others; add groups, or leave out the column of groups."
+        )
+    few = np.bincount(kind).min() < 2  # a kind of one group cannot be divided: it goes with the others
+    folds = np.zeros(len(rarest), dtype=np.intp)
+    folds[used] = stratified_folds(
+        np.zeros_like(kind) if few else kind, found[:1] if few else found, min(cv, *holding), random_state
+    )
+    return folds[groups]
+
+
+def time_folds(times: Array, n_folds: int) -> NDArray[np.intp]:
+    """The fold of every row, from the oldest (0) to the latest: about as many rows each, and equal times together.
+
+    >>> time_folds(np.array([5.0, 1.0, 2.0, 2.0, 9.0, 7.0]), 3)
+    array([1, 0, 0, 0, 2, 2])
+    """
+    distinct, place, counts = np.unique(times, return_inverse=True, return_counts=True)
+    before = np.cumsum(counts) - counts
+    folds = np.unique(before * n_folds // len(times), return_inverse=True)[1]
+    if folds[-1] + 1 < n_folds:
+        raise ValueError(
+            f"the rows have {len(distinct)} different times, too few to divide them into {n_folds} periods; use fewer "
+            "folds, or a finer time."
+        )
+    return np.asarray(folds[place], dtype=np.intp)
+
+
 def cross_fitted(
-    folds: NDArray[Any], fit_predict: Callable[[Mask, Mask], Array], tell: Callable[[float], None] = lambda share: None
+    folds: NDArray[Any],
+    fit_predict: Callable[[Mask, Mask], Array],
+    tell: Callable[[float], None] = lambda share: None,
+    *,
+    forward: bool = False,
 ) -> Array:
     """Held-out predictions of all rows, from `fit_predict(train, test)`: fit to the one, predict the other.
 
-    `tell` is called before every fold with the share of the work that is done.
+    `tell` is called before every fold with the share of the work that is done. If `forward`, folds follow each other in
+    time: each is predicted from those before it, and the first one, and rows in a fold below 0, not at all (nan).
 
     >>> values = np.array([1.0, 2.0, 6.0])
     >>> cross_fitted(np.array([0, 1, 1]), lambda train, test: np.full(test.sum(), values[train].mean()))
     array([4., 1., 1.])
     """
     result, n_folds = np.empty(0), int(folds.max()) + 1
-    for fold in range(n_folds):
+    for fold in range(int(forward), n_folds):
         tell(fold / n_folds)
         test = folds == fold
-        held_out = fit_predict(~test, test)
-        if not fold:
-            result = np.empty((len(folds), *held_out.shape[1:]))
+        held_out = fit_predict((folds >= 0) & (folds < fold) if forward else ~test, test)
+        if not result.size:
+            result = np.full((len(folds), *held_out.shape[1:]), np.nan)
         result[test] = held_out
     return result
 
@@ -97,8 +151,13 @@ def cross_calibrated(
     method: str | Calibrator,
     weight: Array | None = None,
     input: str = "probability",
+    *,
+    forward: bool = False,
 ) -> Array:
-    """Probabilities of shape (n, K), those of every fold from a calibrator that was fitted to the other folds."""
+    """Probabilities of shape (n, K), those of every fold from a calibrator that was fitted to the other folds.
+
+    If `forward`, from one that was fitted to the folds before it, as in `cross_fitted`.
+    """
     scores = scores[:, 1] if scores.ndim == 2 and scores.shape[1] == 2 else scores
 
     def fit_predict(train: Mask, test: Mask) -> Array:
@@ -106,4 +165,4 @@ def cross_calibrated(
         fitted = calibrator.fit(scores[train], codes[train], None if weight is None else weight[train])
         return fitted.predict_proba(scores[test])
 
-    return cross_fitted(folds, fit_predict)
+    return cross_fitted(folds, fit_predict, forward=forward)

@@ -20,17 +20,23 @@ _FULL = {errno.ENOSPC: "the disk is full", errno.EDQUOT: "the disk quota is used
 class Format(NamedTuple):
     """How a table is stored in a file."""
 
-    kind: str  # "text", "parquet" or "ipc" (Arrow)
+    kind: str  # "text", "json" (an object a line), "parquet" or "ipc" (Arrow)
     delimiter: str = ""
-    gzipped: bool = False
+    compression: str | None = None  # of the whole file: "gzip" or "zstd"
 
 
-# The formats of tables by the ending of the file name.
-FORMATS = {
+_LINES = {
     ".csv": Format("text", ","),
     ".tsv": Format("text", "\t"),
-    ".csv.gz": Format("text", ",", gzipped=True),
-    ".tsv.gz": Format("text", "\t", gzipped=True),
+    ".jsonl": Format("json"),
+    ".ndjson": Format("json"),
+}
+# The formats of tables by the ending of the file name.
+FORMATS = {
+    ending + packed: form._replace(compression=compression)
+    for packed, compression in (("", None), (".gz", "gzip"), (".zst", "zstd"))
+    for ending, form in _LINES.items()
+} | {
     ".parquet": Format("parquet"),
     ".pq": Format("parquet"),
     ".arrow": Format("ipc"),

@@ -186,7 +186,8 @@ def test_flags_of_groups(forecasts):
         ({"p": [0.1, 0.2]}, "2"),
         ({"y": [0, 0, 0, 0]}, "one class only, '0'"),
         ({"y": [0, 1, 2, 3]}, "4 classes"),
-        ({"y": ["a", "b", "a", "b"], "p": ["x", "y", "z", "u"]}, "numbers"),
+        ({"p": ["x", "y", "z", "u"]}, "numbers"),
+        ({"y": ["ok", "bad"] * 2}, r"labels 'bad' and 'ok' do not tell .* classes=\['ok', 'bad'\]"),
         ({"sample_weight": [0, 0, 0, 0]}, "zero for every row"),
         ({"sample_weight": [1, -1, 1, 1]}, "-1"),
         ({"sample_weight": [0, 1, 0, 1]}, "one class only, '1'"),
@@ -197,7 +198,7 @@ def test_flags_of_groups(forecasts):
         ({"costs": "1-20"}, "1:20"),
         ({"calibrated": [0.1, 0.2]}, "calibrated must have"),
         ({"class_names": ["only"]}, "class_names has 1"),
-        ({"p": np.full((4, 3), 1 / 3), "y": [0, 1, 2, 0], "costs": (1, 2)}, "two classes"),
+        ({"p": np.full((4, 3), 1 / 3), "y": [0, 1, 2, 0], "costs": (1, 2)}, "the costs of 3 classes must be a matrix"),
         ({"y": [], "p": []}, "at least one row"),
     ],
 )

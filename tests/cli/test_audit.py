@@ -90,15 +90,36 @@ def test_brackets_in_names_are_text(properly, write):
         ({"p": [1.7] * 800}, [], "row 1: a probability must lie in [0, 1], got 1.7"),
         ({"p": ["high"] * 800}, [], "row 1: a number is needed, got 'high'"),
         ({"y": ["yes"] * 800}, [], "one class only"),
-        ({"y": [f"class {k % 17}" for k in range(800)]}, [], "17 classes"),
         ({}, ["--report", "no/such/folder.html"], "no folder"),
-        ({}, ["--report", "p.csv"], "input"),
-        ({}, ["--positive", "perhaps"], "no class 'perhaps'"),
     ],
 )
 def test_bad_input_is_one_line(fails, write, changed, options, message):
     write("p.csv", predictions(**changed))
     assert message in fails("audit", "p.csv", "--target", "y", "--probability", "p", *options)
+
+
+@pytest.mark.parametrize(
+    ("changed", "options", "message"),
+    [
+        ({"y": [f"class {k % 17}" for k in range(800)]}, [], "17 classes"),
+        ({}, ["--positive", "perhaps"], "no class 'perhaps'"),
+        ({"y": ["ok", "fraud"] * 400}, [], "--positive fraud"),
+        ({"y": ["ok", "fraud"] * 400}, ["--costs", "1:20"], "--positive fraud"),
+    ],
+)
+def test_options_that_contradict_the_table(fails, write, changed, options, message):
+    write("p.csv", predictions(**changed))
+    assert message in fails("audit", "p.csv", "--target", "y", "--probability", "p", *options, code=2)
+
+
+def test_the_class_is_told(properly, write, tmp_path):
+    data = predictions()
+    write("p.csv", data | {"y": np.where(np.array(data["y"]) == "yes", "fraud", "ok"), "p_fraud": data["p"]})
+    done = properly("audit", "p.csv", "--target", "y", "--probability", "p_fraud")
+    assert "The probabilities are those of the class fraud." in done.out
+    assert "<dt>positive class</dt><dd>fraud</dd>" in (tmp_path / "audit.html").read_text(encoding="utf-8")
+    named = properly("audit", "p.csv", "--target", "y", "--probability", "p", "--positive", "fraud", "--json")
+    assert named.summary["positive"] == "fraud"
 
 
 def test_files_that_cannot_be_read(fails, write, tmp_path):
@@ -116,6 +137,9 @@ def test_costs_that_are_no_costs(properly, write):
     done = properly("audit", "p.csv", "--target", "y", "--probability", "p", "--costs", "cheap")
     assert done.code == 2
     assert "1:20" in done.err
+    done = properly("audit", "p.csv", "--target", "y", "--probability", "p", "--costs", "-1:3")
+    assert done.code == 2
+    assert "argument --costs: the costs of a false positive and a false negative must not be negative" in done.err
 
 
 def test_an_interrupted_audit_leaves_the_old_report(properly, write, tmp_path, monkeypatch):

@@ -57,7 +57,7 @@ def test_the_map_predicts(properly, scores):
 
 def test_what_is_shown(properly, scores):
     shown = properly("calibrate", scores, "--target", "y", "--score", "p").out
-    assert "800 rows; p read as probabilities; method auto." in shown
+    assert "800 rows; p read as probabilities of 1; method auto." in shown
     assert "Calibrator: calibrator.skops" in shown
 
 
@@ -92,7 +92,7 @@ def test_bad_input(properly, fails, scores, write):
     table = read_table(scores).to_pydict()
     words = ("--target", "y", "--score")
     assert "has no column 't'" in fails("calibrate", scores, *words, "t")
-    assert "score must name one column, got 2" in fails("calibrate", scores, *words, "s", "p")
+    assert "score must name one column, got 2" in fails("calibrate", scores, *words, "s", "p", code=2)
     assert "target and score name the same column, 'y'" in fails("calibrate", scores, *words, "y", code=2)
     done = properly("calibrate", scores, *words, "s", "--method", "magic")
     assert done.code == 2
@@ -108,5 +108,5 @@ def test_bad_input(properly, fails, scores, write):
         "calibrate", scores, *words, "s", "--input", "probability", code=2
     )
     three = write("three.csv", table | {"y": np.arange(800) % 3})
-    assert "score must name 3 columns, one for every class, got 1" in fails("calibrate", three, *words, "s")
+    assert "score must name 3 columns, one for every class, got 1" in fails("calibrate", three, *words, "s", code=2)
     assert "there is no folder" in fails("calibrate", scores, *words, "s", "-o", "gone/c.skops")

@@ -78,7 +78,7 @@ def test_maxent(write, tmp_path):
     warmth = random.normal(size=300)
     region = write("region.csv", {"warmth": warmth})
     seen = write("seen.csv", {"warmth": warmth[warmth > 0.5]})
-    summary = commands.maxent_table(seen, region, features="lq", predict=region, scored=tmp_path / "s.csv")
+    summary = commands.maxent_table(seen, region, kinds="lq", predict=region, scored=tmp_path / "s.csv")
     assert summary["kinds"] == "lq"
     assert summary["scored"] == {"output": str(tmp_path / "s.csv"), "rows": 300, "columns": ["cloglog"]}
     assert load("maxent.skops").output == "cloglog"
@@ -88,10 +88,19 @@ def test_maxent(write, tmp_path):
     ("command", "options", "message"),
     [
         ("fit", {"method": "magic"}, "there is no method 'magic'"),
-        ("fit", {"calibration": "magic"}, "method must be one of 'auto'"),
+        ("fit", {"calibration": "magic"}, "calibration: must be one of 'auto', 'none'"),
         ("fit", {"weight": "y"}, "target and weight name the same column, 'y'"),
-        ("calibrate", {"score": "v", "method": "magic"}, "method must be one of 'auto'"),
-        ("calibrate", {"score": "v", "input": "logit"}, "input must be one of 'auto', 'score', 'probability'"),
+        ("fit", {"folds": 1}, "folds: must be a whole number of at least 2, got 1"),
+        ("fit", {"folds": 2.5}, "folds: must be a whole number of at least 2, got 2.5"),
+        ("fit", {"seed": -1}, "seed: must be a whole number from 0 to 4294967295, got -1"),
+        ("fit", {"population_rate": 2}, "population_rate: must be a number strictly between 0 and 1, got 2"),
+        ("fit", {"output": "m.pkl"}, "output: must end with .skops, got 'm.pkl'"),
+        ("fit", {"report": "r.pdf"}, "report: must end with .html or .htm, got 'r.pdf'"),
+        ("fit", {"separator": "ab"}, "separator: must be one character, such as"),
+        ("fit", {"decimal": ";"}, "decimal: must be one of '.', ',', got ';'"),
+        ("fit", {"group": "town", "time": "p"}, "group and time exclude each other"),
+        ("calibrate", {"score": "v", "method": "magic"}, "method: must be one of 'auto'"),
+        ("calibrate", {"score": "v", "input": "logit"}, "input: must be one of 'auto', 'score', 'probability'"),
         ("audit", {"probability": "v"}, r"row \d+: a probability must lie in \[0, 1\]"),
         ("audit", {"probability": "p", "costs": "cheap"}, "1:20"),
     ],
@@ -103,8 +112,13 @@ def test_wrong_values_are_refused(scores, tmp_path, command, options, message):
 
 
 def test_a_scale_that_is_none(scores):
-    with pytest.raises(ValueError, match="output must be one of 'cloglog', 'logistic', 'raw', 'probability'"):
-        commands.maxent_table(scores, scores, output="percent")
+    with pytest.raises(ValueError, match="scale: must be one of 'cloglog', 'logistic', 'raw', 'probability'"):
+        commands.maxent_table(scores, scores, scale="percent")
+
+
+def test_one_file_cannot_be_presence_and_background(scores):
+    with pytest.raises(ValueError, match=r"presence and background are the same file, .*scores.csv"):
+        commands.maxent_table(scores, scores)
 
 
 def test_a_text_is_one_column(tmp_path):

@@ -24,9 +24,9 @@ def sites(write):
 
 def test_the_model_is_that_of_the_library(properly, sites):
     presence, background = sites
-    done = properly("maxent", "--presence", presence, "--background", background, "--features", "lq", "--json")
+    done = properly("maxent", "--presence", presence, "--background", background, "--kinds", "lq", "--json")
     assert done.code == 0, done.err
-    assert done.summary["columns"] == ["warmth", "rain", "soil"]
+    assert done.summary["features"] == ["warmth", "rain", "soil"]
     assert done.summary["background_points"] == 500
     seen, region = read_table(presence), read_table(background)
     X = np.vstack([_matrix(region), _matrix(seen)])
@@ -46,7 +46,7 @@ def _matrix(table):
 @pytest.mark.parametrize("output", ["cloglog", "logistic", "raw", "probability"])
 def test_sites_are_predicted(properly, sites, output):
     presence, background = sites
-    words = ("maxent", "--presence", presence, "--background", background, "--output", output)
+    words = ("maxent", "--presence", presence, "--background", background, "--scale", output)
     done = properly(*words, "--predict", background, "--scored", "scored.csv", "--default-prevalence", 0.3)
     assert done.code == 0, done.err
     assert "Sites: scored.csv (500 rows)" in done.out
@@ -60,26 +60,37 @@ def test_sites_are_predicted(properly, sites, output):
 def test_columns_are_chosen(properly, sites):
     presence, background = sites
     words = ("maxent", "--presence", presence, "--background", background, "--json")
-    assert properly(*words, "--columns", "warmth").summary["columns"] == ["warmth"]
-    assert properly(*words, "--ignore", "rain,plot").summary["columns"] == ["warmth", "soil"]
+    assert properly(*words, "--features", "warmth").summary["features"] == ["warmth"]
+    assert properly(*words, "--ignore", "rain,plot").summary["features"] == ["warmth", "soil"]
 
 
 def test_bad_input(fails, sites, write):
     presence, background = sites
     words = ("maxent", "--background", background, "--presence")
-    assert "has no column 'depth'" in fails(*words, presence, "--columns", "depth")
+    assert "has no column 'depth'" in fails(*words, presence, "--features", "depth")
     assert "have no column in common" in fails(*words, write("other.csv", {"depth": [1, 2]}))
     path = write("hole.csv", {"warmth": [1.0, None], "rain": [0.0, 1.0], "soil": ["clay", "rock"]})
     assert "hole.csv, column 'warmth', row 2: the value is missing" in fails(*words, path)
     path = write("text.csv", {"warmth": ["hot", "cold"], "rain": [0.0, 1.0], "soil": ["clay", "rock"]})
     assert "text.csv, column 'warmth' holds values of the kind category, but" in fails(*words, path)
-    assert "kinds must be" in fails(*words, presence, "--features", "xyz")
-    assert "regularization must be at least 0 and finite, got -1" in fails(*words, presence, "--regularization", -1)
     new = write("new.csv", {"warmth": [1.0], "rain": [1.0]})
     assert "new.csv has no column 'soil'" in fails(*words, presence, "--predict", new)
-    assert "is an input" in fails(*words, presence, "-o", presence)
+    assert "are the same file" in fails(*words, background, code=2)
     assert "has the column 'nope' to ignore" in fails(*words, presence, "--ignore", "nope")
     assert "the ending must be one of" in fails(*words, presence, "--predict", background, "--scored", "x.xyz")
-    assert "m.csv is another output" in fails(
-        *words, presence, "--predict", background, "--scored", "m.csv", "-o", "m.csv"
-    )
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--kinds", "z!"], "argument --kinds: must be auto or letters out of lqpht, got 'z!'"),
+        (["--regularization", -1], "argument --regularization: must be a number of at least 0, got '-1'"),
+        (["--default-prevalence", 1], "argument --default-prevalence: must be a number strictly between 0 and 1"),
+        (["-o", "m.csv"], "argument -o/--output: must end with .skops, got 'm.csv'"),
+    ],
+)
+def test_wrong_options(properly, sites, words, message):
+    presence, background = sites
+    done = properly("maxent", "--presence", presence, "--background", background, *words)
+    assert done.code == 2
+    assert message in done.err

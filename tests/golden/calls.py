@@ -1156,7 +1156,7 @@ def diagnosed(result: Any) -> dict[str, Any]:
 @each("diagnostics/reliability", OF_TWO)
 def diagnostic_reliability(make: Callable[[], Any]) -> Any:
     y, p, weight = make()
-    given = {"n_resamples": 30, "max_points": 25}
+    given = {"n_resamples": 30, "max_points": 25, "confidence": 0.9}
     return diagnosed(public("reliability", "diagnostics")(y, p, sample_weight=weight, **given))
 
 
@@ -1171,7 +1171,7 @@ def diagnostic_multiclass(weighted: bool) -> Any:
     y, p = forecasts()
     weight = weights(160) if weighted else None
     multiclass = public("multiclass_reliability", "diagnostics")
-    return diagnosed(multiclass(y, p, sample_weight=weight, n_resamples=20, max_points=15))
+    return diagnosed(multiclass(y, p, sample_weight=weight, n_resamples=20, max_points=15, confidence=0.9))
 
 
 AT = np.array([0.01, 0.1, 0.25, 0.5, 0.75, 0.95])
@@ -1182,9 +1182,10 @@ def diagnostic_curves(make: Callable[[], Any]) -> Any:
     y, p, weight = make()
     given = {"sample_weight": weight, "thresholds": AT}
     several = {"as given": p, "constant": np.full(160, 0.3)}
+    difference = public("murphy_difference", "diagnostics")(y, p, np.full(160, 0.3), confidence=0.9, **given)
     return {
         "murphy": diagnosed(public("murphy", "diagnostics")(y, several, **given)),
-        "difference": diagnosed(public("murphy_difference", "diagnostics")(y, p, np.full(160, 0.3), **given)),
+        "difference": diagnosed(difference),
         "decision": diagnosed(public("decision_curve", "diagnostics")(y, several, **given)),
         "cost": diagnosed(public("cost_curve", "diagnostics")(y, several, (1, 5), **given)),
     }
@@ -1202,14 +1203,15 @@ def diagnostic_groups(make: Callable[[], Any]) -> Any:
     y, p, weight = make()
     group = np.array(["a", "b", None], dtype=object)[np.random.RandomState(6).randint(3, size=160)]
     by_group = partial(public("by_group", "diagnostics"), y, p, group, sample_weight=weight)
-    return {"log": diagnosed(by_group()), "squared": diagnosed(by_group(loss="squared", confidence=0.99))}
+    return {"log": diagnosed(by_group(confidence=0.9)), "squared": diagnosed(by_group(loss="squared", confidence=0.99))}
 
 
 @each("diagnostics/log-odds fit", {"plain": False, "weights": True})
 def diagnostic_log_odds(weighted: bool) -> Any:
     s, y = scores()
     weight = weights(160) if weighted else None
-    fit = public("log_odds_fit", "diagnostics")(y, s, ("platt", "isotonic"), n_bins=8, sample_weight=weight)
+    given = {"n_bins": 8, "sample_weight": weight, "confidence": 0.9}
+    fit = public("log_odds_fit", "diagnostics")(y, s, ("platt", "isotonic"), **given)
     return {"frame": fit.frame(), "score": fit.score, "log_odds": fit.log_odds, "curves": fit.curves[:, ::20]}
 
 

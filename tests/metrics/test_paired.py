@@ -3,6 +3,7 @@ import pytest
 from scipy import stats
 
 from properly.metrics import paired_bootstrap, sign_test
+from properly.metrics.paired import simultaneous_bootstrap_of
 
 
 @pytest.mark.parametrize(("wins_a", "wins_b", "ties"), [(5, 0, 1), (7, 3, 0), (4, 4, 9), (0, 1, 0), (60, 90, 4)])
@@ -83,6 +84,46 @@ def test_degenerate_differences():
     assert only.difference == -1.0
     with pytest.raises(ValueError, match="the losses of 1 rows are infinite for one of the two"):
         paired_bootstrap([np.inf, 1.0], [1.0, 1.0])
+
+
+@pytest.mark.parametrize("n_rows", [2_000, 30_000])
+def test_independent_intervals_have_the_width_of_the_largest_of_several(n_rows):
+    """P(the largest of m absolute standard normals <= c) = (2 Φ(c) - 1)^m."""
+    rng = np.random.default_rng(0)
+    differences = rng.normal(size=(6, n_rows)) * np.arange(1.0, 7.0)[:, None]
+    found = simultaneous_bootstrap_of(differences, None, random_state=0)
+    limit = stats.norm.ppf(0.5 + 0.5 * 0.95 ** (1 / 6))
+    for each, row in zip(found, differences, strict=True):
+        error = row.std() / np.sqrt(n_rows)
+        assert (each.high - each.low) / (2 * error) == pytest.approx(limit, rel=0.06)
+        assert each.difference == pytest.approx(row.mean(), rel=1e-9, abs=1e-12)
+        alone = 2 * stats.norm.sf(abs(row.mean()) / error)
+        assert each.p_value == pytest.approx(1.0 - (1.0 - alone) ** 6, abs=0.04)
+
+
+def test_equal_differences_count_once():
+    """Two candidates that are the same need no wider intervals than one."""
+    row = np.random.default_rng(0).normal(size=500)
+    twice = simultaneous_bootstrap_of(np.array([row, row]), None, random_state=0)
+    (once,) = simultaneous_bootstrap_of(row[None], None, random_state=0)
+    assert twice == [once, once]
+
+
+def test_simultaneous_intervals_hold_together():
+    rng = np.random.default_rng(1)
+    missed = 0
+    for seed in range(300):
+        rows = rng.exponential(size=(4, 150)) + rng.exponential(size=150) - 2.0
+        found = simultaneous_bootstrap_of(rows, None, n_resamples=400, random_state=seed)
+        missed += any(each.low > 0.0 or each.high < 0.0 for each in found)
+        assert all((each.low > 0.0 or each.high < 0.0) == (each.p_value <= 0.05) for each in found)
+    assert 5 <= missed <= 27
+
+
+def test_degenerate_simultaneous_differences():
+    zero, constant = simultaneous_bootstrap_of(np.array([[0.0, 0.0], [2.0, 2.0]]), None, random_state=0)
+    assert zero == (0.0, 0.0, 0.0, 1.0, 0.0)
+    assert constant == (2.0, 2.0, 2.0, pytest.approx(1 / 2001), 0.0)
 
 
 @pytest.mark.parametrize(

@@ -447,7 +447,7 @@ def test_in_searches_and_with_names():
         ({"true_prior": 1.0}, r"true_prior must lie strictly between 0 and 1, got 1\.0"),
         ({"true_prior": [0.2, 0.3, 0.5]}, "true_prior has 3 entries, but there are 2 classes"),
         ({"true_prior": {0: 0.5, 2: 0.5}}, r"true_prior names 2, which is not one of the classes \[0, 1\]"),
-        ({"train_prior": {1: 0.5}}, "train_prior has no entry for class 0; name every class"),
+        ({"train_prior": {}}, "train_prior has no entry for class 0; name every class"),
         (
             {"estimator": LinearSVC()},
             "must have predict_proba, but LinearSVC has none; wrap it in properly.calibration",

@@ -55,7 +55,7 @@ def test_the_positive_class_comes_second():
     ],
 )
 def test_targets_that_are_none(values, positive, message):
-    with pytest.raises(TableError, match=message):
+    with pytest.raises(ValueError, match=message):
         class_labels(pa.array(values), PLACE, positive)
 
 

@@ -3,6 +3,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from properly.inputs.misuse import Misuse
 from properly.tables import TableError, write_batches
 from properly.tables.targets import columns_of_classes, read_predictions
 
@@ -38,9 +39,9 @@ def test_the_positive_class_may_be_named(tmp_path):
     data, _ = read_predictions(path, "y", ["p"], positive="dog")
     np.testing.assert_array_equal(data.codes, [0, 1, 0, 1])
     assert data.classes.tolist() == ["not dog", "dog"]
-    with pytest.raises(TableError, match="3 classes"):
+    with pytest.raises(Misuse, match="3 classes"):
         read_predictions(path, "y", ["p"])
-    with pytest.raises(TableError, match="no class 'cow'; it has 'cat'"):
+    with pytest.raises(Misuse, match="no class 'cow'; it has 'cat'"):
         read_predictions(path, "y", ["p"], positive="cow")
 
 
@@ -99,11 +100,6 @@ BAD = {
     "weight": ({"w": [1.0, -1.0, 1.0, 1.0]}, {"weight": "w"}, r"'w', row 2: a weight"),
     "no weight": ({"w": [0.0] * 4}, {"weight": "w"}, "every weight is 0"),
     "sums": ({"0": [0.5] * 4, "1": [0.5, 0.5, 0.4, 0.5]}, {"probability": ["0", "1"]}, "row 3: .* add up to 0.9"),
-    "positive of many": (
-        {"0": [0.5] * 4, "1": [0.5] * 4},
-        {"probability": ["0", "1"], "positive": "1"},
-        "single column",
-    ),
 }
 
 
@@ -134,3 +130,20 @@ def test_the_positive_class_is_named_by_its_meaning(tmp_path):
         found, _ = read_predictions(tmp_path / "p.parquet", "y", ["p"], positive=positive)
         assert found.classes.tolist() == ["True", "False"]
         assert found.codes.tolist() == [0, 1]
+
+
+def test_the_class_of_a_single_column(tmp_path):
+    columns = {"y": ["fraud", "ok", "ok"], "p": [0.9, 0.1, 0.2], "p_fraud": [0.9, 0.1, 0.2], "p_ok": [0.1, 0.9, 0.8]}
+    path = write(tmp_path / "a.csv", columns)
+    for column, positive in (("p_fraud", None), ("p", "fraud"), ("p_ok", "fraud")):
+        data, _ = read_predictions(path, "y", [column], positive=positive)
+        assert data.classes.tolist() == ["ok", "fraud"]
+        np.testing.assert_array_equal(data.codes, [1, 0, 0])
+    with pytest.raises(Misuse, match="the column 'p' of probabilities depends on it"):
+        read_predictions(path, "y", ["p"])
+    both = ["p_ok", "p_fraud"]
+    assert read_predictions(path, "y", both)[0].classes.tolist() == ["fraud", "ok"]
+    data, _ = read_predictions(path, "y", both, positive="fraud", needs_positive="costs")
+    np.testing.assert_array_equal(data.p, columns["p_fraud"])
+    with pytest.raises(Misuse, match="and costs depends on it"):
+        read_predictions(path, "y", both, needs_positive="costs")

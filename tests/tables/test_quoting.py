@@ -11,7 +11,7 @@ from properly.tables import TableError, read_table
 @pytest.fixture(params=[2**21, 5])
 def csv(request, tmp_path, monkeypatch):
     """Files read in one piece, and in pieces that end anywhere."""
-    monkeypatch.setattr("properly.tables.reading._PIECE", request.param)
+    monkeypatch.setattr("properly.tables.content.PIECE", request.param)
 
     def write(text, name="table.csv"):
         path = tmp_path / name

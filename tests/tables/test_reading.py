@@ -116,7 +116,11 @@ def test_a_byte_order_mark_is_no_part_of_a_name(csv):
         ("a,a\n1,2\n", "several columns named 'a'"),
         (b"a,b\n1,\xff\n", "not encoded in UTF-8"),
         ("a,b\n1,2\n".encode("utf-16"), "encoded in UTF-16; convert it to UTF-8"),
-        ("a;b\n1;2\n", "has a single column, 'a;b'; its cells must be separated by ','"),
+        ("a;b\n1;2\n3\n", "has a single column, 'a;b', if cells are separated by ','; name the separator"),
+        (b"a,b\n1,\0\n", "table.csv is not a text file: byte 7 is zero, as in binary data"),
+        (b"FEA1....", "is a Feather file of version 1, which is no longer read; write it again as version 2"),
+        (b"PK\3\4....", "is a ZIP archive, such as .xlsx, .ods and .skops; export the table as CSV or Parquet"),
+        (b"PAR1....", "is a Parquet file; its name must end with .parquet or .pq"),
     ],
 )
 def test_damaged_text(csv, text, message):
@@ -142,7 +146,7 @@ def test_another_format_under_a_wrong_name(csv, tmp_path):
         read_table(csv("a,b\n1,2\n", "table.parquet"))
     with gzip.open(tmp_path / "a.csv", "wb") as file:
         file.write(b"a,b\n1,2\n")
-    with pytest.raises(TableError):
+    with pytest.raises(TableError, match=r"a.csv is a gzip file; its name must end with .csv.gz or .tsv.gz"):
         read_table(tmp_path / "a.csv")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import isfinite
 from typing import Any
 
+from properly.audit.confusion import Confusion
 from properly.audit.formatting import count, interval, number, percent
 from properly.audit.results import Audit, Decision, Score
 from properly.diagnostics import GroupCalibration
@@ -65,7 +66,10 @@ def faults(audit: Audit) -> list[str]:
     line = audit.line
     if line is not None and abs(line.slope - 1.0) > _DEVIATIONS * line.standard_error:
         if line.slope <= 0.0:
-            found.append("in the wrong order (the higher the probability, the rarer the event)")
+            found.append(
+                "in the wrong order (the higher the probability, the rarer the event; if they are for the other class, "
+                "name that one: --positive, or classes= in Python)"
+            )
         else:
             name, spread = ("over", "too extreme") if line.slope < 1.0 else ("under", "not extreme enough")
             found.append(f"{name}confident ({spread}: the log-odds should be multiplied by {number(line.slope, 2)})")
@@ -142,6 +146,7 @@ def summary_of(audit: Audit) -> dict[str, Any]:
         "rows_given_probability_0": audit.surprises,
         "decision": None if audit.decision is None else _decision(audit.decision),
         "groups": None if audit.groups is None else _groups(audit.groups),
+        "confusion": None if audit.confusion is None else _confusion(audit.confusion),
     }
 
 
@@ -183,6 +188,17 @@ def _groups(groups: GroupCalibration) -> list[dict[str, Any]]:
         }
         for k, name in enumerate(groups.groups)
     ]
+
+
+def _confusion(confusion: Confusion) -> dict[str, Any]:
+    same = confusion.same_for_all
+    return {
+        "counts": confusion.counts.tolist(),
+        "precision": [_finite(share) for share in confusion.precision],
+        "recall": [_finite(share) for share in confusion.recall],
+        "cost": confusion.cost,
+        "cost_of_same_decision": None if same is None else same[1],
+    }
 
 
 def _with_interval(name: str, found: PairedDifference | None) -> dict[str, float | None]:

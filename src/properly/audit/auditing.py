@@ -9,15 +9,17 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike
 
+from properly.audit.confusion import Confusion
 from properly.audit.recalibration import Bins, Line, Recalibrated, recalibrate
 from properly.audit.results import MOST_GROUPS, SCORES, Audit, Decision, Score, ThresholdTable
 from properly.diagnostics.groups import GroupCalibration, groups_of
 from properly.diagnostics.murphy import murphy_of
 from properly.diagnostics.reliability import multiclass_reliability_of, reliability_of
 from properly.inputs.forecast import Forecast, Groups, read_forecast, read_groups, read_probabilities
+from properly.inputs.labels import positive_last
 from properly.losses import LogLoss
 from properly.metrics.calibration_error import smooth_error_of
-from properly.metrics.decisions import binary_costs
+from properly.metrics.decisions import class_costs
 from properly.metrics.ranking import auc_of
 from properly.numeric.probabilities import Array
 
@@ -32,7 +34,7 @@ def audit(
     *,
     group: ArrayLike | None = None,
     group_names: Sequence[str] | None = None,
-    costs: tuple[float, float] | str | None = None,
+    costs: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     calibrated: ArrayLike | None = None,
     classes: ArrayLike | None = None,
@@ -50,20 +52,23 @@ def audit(
     y : array of shape (n,)
         Labels of two or more classes.
     p : array of shape (n,) or (n, 2) for two classes, (n, K) for more
-        Probabilities of the larger of two labels; for more classes, of each in sorted order.
+        Probabilities of the positive one of two classes, which the labels must tell: 0/1, false/true, no/yes or -1/1
+        (or else `classes`); or of every class, in sorted order.
     group : array of shape (n,), optional
         Judge the calibration of every group as well; at most 1,000 groups.
     group_names : sequence of str, optional
         The names of the groups, if `group` holds their positions, whole numbers from 0.
     costs : (float, float) or str, optional
-        The costs of a false positive and of a false negative, as in (1, 20) or "1:20"; for two classes.
+        The costs of a false positive and of a false negative, as in (1, 20) or "1:20"; for K > 2 classes a matrix
+        (K, K) with cost[true, decision].
     sample_weight : array of shape (n,), optional
         A weight of 2 counts as the row twice, a weight of 0 as no row.
     calibrated : array of the shape of p, optional
         Recalibrated probabilities of the same rows to compare with; by default those of `AutoCalibration` in
         cross-fitting.
     classes : array of K labels, optional
-        The labels in the order of the columns of p (negative, positive for one column), if y lacks some.
+        The labels in the order of the columns of p (negative, positive for one column), if y lacks some or its labels
+        do not tell which of them is positive.
     class_names : sequence of str, optional
         Names of the classes for messages and pages; their labels by default.
     random_state : int, default 0
@@ -81,6 +86,8 @@ def audit(
     >>> result.scores["log loss"].gain.low > 0.0
     True
     """
+    if classes is None and y is not None and np.ndim(p) == 1:
+        classes = positive_last(y)
     forecast = read_forecast(y, p, sample_weight, classes)
     after = None
     if calibrated is not None:
@@ -91,7 +98,7 @@ def audit(
     return audit_of(
         forecast,
         groups=None if group is None else _groups(group, group_names, forecast),
-        costs=None if costs is None else binary_costs(costs),
+        costs=None if costs is None else class_costs(costs, len(forecast.class_weight)),
         calibrated=after,
         class_names=class_names,
         random_state=random_state,
@@ -114,9 +121,9 @@ def audit_of(
     class_names: Sequence[str] | None = None,
     random_state: int = 0,
 ) -> Audit:
-    """`audit` of a checked forecast, checked probabilities `calibrated` of its rows, and costs from `binary_costs`."""
+    """`audit` of a checked forecast, checked probabilities `calibrated` of its rows, and costs from `class_costs`."""
     names = tuple(str(label) for label in (forecast.classes.tolist() if class_names is None else class_names))
-    _check(forecast, names, groups, costs)
+    _check(forecast, names, groups)
     if forecast.binary:
         order = np.argsort(forecast.p, kind="stable")  # sorting what is sorted already takes no time below
         forecast = forecast.take(order)
@@ -151,7 +158,8 @@ def audit_of(
         groups=by_group,
     )
     if not forecast.binary:
-        return replace(found, multiclass_reliability=multiclass_reliability_of(forecast, random_state=random_state))
+        diagrams = multiclass_reliability_of(forecast, random_state=random_state)
+        return replace(found, multiclass_reliability=diagrams, confusion=Confusion.of(forecast, costs))
     return _with_binary_parts(found, forecast, after, costs, random_state)
 
 
@@ -169,7 +177,7 @@ def _with_binary_parts(
         reliability_after=None if after is None else drawn(after),
         murphy=murphy_of({"as given": forecast} | ({} if after is None else {"recalibrated": after})),
         decision=decision,
-        thresholds=ThresholdTable.of(forecast, np.array([0.5, *wanted])),
+        thresholds=ThresholdTable.of(forecast, np.array([0.5, forecast.rates[1], *wanted])),
     )
 
 
@@ -187,7 +195,7 @@ def _by_group(forecast: Forecast, groups: Groups) -> GroupCalibration:
     return groups_of(forecast, names, codes, LogLoss(), 1.0 - _FALSE_FLAGS / len(groups.names))
 
 
-def _check(forecast: Forecast, names: tuple[str, ...], groups: Groups | None, costs: Array | None) -> None:
+def _check(forecast: Forecast, names: tuple[str, ...], groups: Groups | None) -> None:
     """Refuse what is checked and yet cannot be audited."""
     n_classes = len(forecast.class_weight)
     if len(names) != n_classes:
@@ -199,8 +207,6 @@ def _check(forecast: Forecast, names: tuple[str, ...], groups: Groups | None, co
     if forecast.binary and not forecast.class_weight.all():
         only = names[int(forecast.class_weight.argmax())]
         raise ValueError(f"y holds one class only, {only!r}; an audit needs rows of both classes.")
-    if not forecast.binary and costs is not None:
-        raise ValueError(f"costs are for two classes, y has {n_classes}; leave them out, or audit one class.")
     if groups is not None and len(groups.names) > MOST_GROUPS:
         raise ValueError(
             f"group has {len(groups.names):,} different values, more than {MOST_GROUPS:,}; is it the right column?"

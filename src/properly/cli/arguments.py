@@ -6,18 +6,26 @@ import re
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from functools import wraps
 from inspect import Parameter, signature
+from math import inf
+from numbers import Integral, Real
+from pathlib import Path
 from textwrap import dedent
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
+
+from properly.inputs.misuse import Misuse
+
+__all__ = ["Arguments", "Misuse", "checked"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Rule = Callable[[Any], Any]  # what checks the value of an option and converts it, if it is a text
 
 # A name in a list: either in quotation marks, where it may hold any character, or without them.
 _NAME = re.compile(r'\s*(?:"((?:[^"]|"")*)"|([^,"]+?))\s*(?:,|$)')
 # A parameter in a docstring, and its description.
 _PARAMETER = re.compile(r"^(\w+) : .*\n((?:    .*\n)+)", re.MULTILINE)
-
-
-class Misuse(ValueError):
-    """Arguments that contradict each other or the table."""
 
 
 def require_distinct(**columns: str | Sequence[str] | None) -> None:
@@ -37,10 +45,44 @@ def require_distinct(**columns: str | Sequence[str] | None) -> None:
             taken[name] = argument
 
 
+def checked(**rules: Rule) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Let a function check its options by these rules, which `Arguments` takes for the command line as well.
+
+    A rule gets a text or a value, and returns what the function is called with; None is passed on.
+
+    >>> @checked(folds=whole(2))
+    ... def fit(*, folds=5):
+    ...     return folds
+    >>> fit(folds="3")
+    3
+    >>> fit(folds=1)
+    Traceback (most recent call last):
+    properly.inputs.misuse.Misuse: folds: must be a whole number of at least 2, got 1.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        @wraps(function)
+        def run(*args: P.args, **options: P.kwargs) -> R:
+            given = signature(function).bind(*args, **options).arguments
+            for name in rules.keys() & given.keys():
+                if given[name] is not None:
+                    try:
+                        given[name] = rules[name](given[name])
+                    except ValueError as error:
+                        raise Misuse(f"{name}: {str(error).removesuffix('.')}.") from error
+            return function(**given)  # type: ignore[call-arg]  # all of them, by name
+
+        run.__dict__["rules"] = rules
+        return run
+
+    return decorate
+
+
 class Arguments:
     """Adds arguments to a parser for a function with keywords of the same names.
 
-    The function has the last word on them: it gives the defaults, and its docstring the help.
+    The function has the last word on them: it gives the defaults, its docstring the help, and the rules of `checked`
+    say how texts are converted.
 
     >>> def scale(table, *, factor=2.0):
     ...     '''Multiply numbers.
@@ -62,12 +104,13 @@ class Arguments:
 
     def __init__(self, parser: ArgumentParser, function: Callable[..., Any]) -> None:
         self.parser = parser
+        self.rules: dict[str, Rule] = getattr(function, "rules", {})
         self.defaults = {name: each.default for name, each in signature(function).parameters.items()}
         documented = dedent((function.__doc__ or "").partition("\n")[2])
         self.help = {name: " ".join(lines.split()) for name, lines in _PARAMETER.findall(documented)}
 
-    def __call__(self, usage: str, type: Callable[[str], Any] = str, *, group: Any = None, **options: Any) -> None:
-        """Add an argument: its flags and the placeholder of its value, and how its text is converted."""
+    def __call__(self, usage: str, type: Rule | None = None, *, group: Any = None, **options: Any) -> None:
+        """Add an argument: its flags and the placeholder of its value; `type` converts its text instead of the rule."""
         words = usage.split()
         if words[-1].isupper():
             options["metavar"] = words.pop()
@@ -79,9 +122,11 @@ class Arguments:
             if options.get("default"):
                 help = f"{help.removesuffix('.')} (default %(default)s)."
 
+        convert = type or self.rules.get(name, str)
+
         def parse(text: str) -> Any:
             try:
-                return type(text)
+                return convert(text)
             except ValueError as error:  # whose message argparse would not show
                 raise ArgumentTypeError(str(error)) from error
 
@@ -117,15 +162,18 @@ def listed_names(given: str | Sequence[str]) -> list[str]:
     return [given] if isinstance(given, str) else list(given)
 
 
-def whole(least: int, most: int | None = None) -> Callable[[str], int]:
-    """A converter to a whole number within these limits."""
+def whole(least: int, most: int | None = None) -> Rule:
+    """A rule: a whole number within these limits."""
     limits = f"of at least {least}" if most is None else f"from {least} to {most}"
 
-    def parse(text: str) -> int:
-        value = int(text) if re.fullmatch(r"\s*[+-]?\d+\s*", text) else least - 1
-        if value < least or (most is not None and value > most):
-            raise ValueError(f"must be a whole number {limits}, got {text!r}")
-        return value
+    def parse(value: Any) -> int:
+        number = value
+        if isinstance(value, str) and re.fullmatch(r"\s*[+-]?\d+\s*", value):
+            number = int(value)
+        right = isinstance(number, Integral) and not isinstance(number, bool)
+        if not right or int(number) < least or (most is not None and int(number) > most):
+            raise ValueError(f"must be a whole number {limits}, got {value!r}")
+        return int(number)
 
     return parse
 
@@ -133,31 +181,78 @@ def whole(least: int, most: int | None = None) -> Callable[[str], int]:
 seed = whole(0, 2**32 - 1)
 
 
-def path(text: str) -> str:
-    """The name of a file."""
-    if not text.strip():
-        raise ValueError("must be the name of a file, got an empty text")
-    return text
+def number(rule: str, right: Callable[[float], bool]) -> Rule:
+    """A rule: a number for which `right` is true, as the text of the rule says."""
 
-
-def one_of(known: Callable[[], Iterable[str]]) -> Callable[[str], str]:
-    """A converter that accepts only known names, which are looked up when they are needed."""
-
-    def parse(text: str) -> str:
-        if text not in (valid := list(known())):
-            raise ValueError(f"must be one of {', '.join(map(repr, valid))}, got {text!r}")
-        return text
+    def parse(value: Any) -> float:
+        with suppress(ValueError):
+            if isinstance(value, str | Real) and not isinstance(value, bool) and right(float(value)):
+                return float(value)
+        raise ValueError(f"must be a number {rule}, got {value!r}")
 
     return parse
 
 
-def share(text: str) -> float:
-    """A number strictly between 0 and 1.
+share = number("strictly between 0 and 1", lambda value: 0.0 < value < 1.0)
+not_negative = number("of at least 0", lambda value: 0.0 <= value < inf)
 
-    >>> share("0.25")
-    0.25
+
+def path(value: Any) -> Any:
+    """The name of a file."""
+    if not str(value).strip():
+        raise ValueError("must be the name of a file, got an empty text")
+    return value
+
+
+def file_ending(*endings: str) -> Rule:
+    """A rule: the name of a file with one of these endings, or of a device.
+
+    >>> file_ending(".html", ".htm")("report.pdf")
+    Traceback (most recent call last):
+    ValueError: must end with .html or .htm, got 'report.pdf'
     """
-    with suppress(ValueError):
-        if 0.0 < float(text) < 1.0:
-            return float(text)
-    raise ValueError(f"must be a number strictly between 0 and 1, got {text!r}")
+
+    def parse(value: Any) -> Any:
+        target = Path(path(value))
+        device = target.exists() and not target.is_file() and not target.is_dir()
+        if not device and not target.name.lower().endswith(endings):
+            raise ValueError(f"must end with {' or '.join(endings)}, got {str(value)!r}")
+        return value
+
+    return parse
+
+
+page_file = file_ending(".html", ".htm")
+model_file = file_ending(".skops")
+
+
+def one_of(known: Callable[[], Iterable[str]]) -> Rule:
+    """A rule: one of the known names, which are looked up when they are needed."""
+
+    def parse(value: Any) -> str:
+        if value not in (valid := list(known())):
+            raise ValueError(f"must be one of {', '.join(map(repr, valid))}, got {value!r}")
+        return str(value)
+
+    return parse
+
+
+def separator(value: Any) -> str:
+    """A single character, or the word tab.
+
+    >>> separator("tab")
+    '\\t'
+    """
+    sign = {"tab": "\t", "\\t": "\t"}.get(value, value)
+    if not isinstance(sign, str) or len(sign) != 1 or not sign.isascii() or sign.isalnum() or sign in '"\r\n.':
+        raise ValueError(f"must be one character, such as ',', ';', '|' or tab, got {value!r}")
+    return sign
+
+
+# How text files are read; the same for every command with tables.
+NOTATION: dict[str, Rule] = {"separator": separator, "decimal": one_of(lambda: (".", ","))}
+
+
+def add_notation(add: Arguments) -> None:
+    add("--separator SIGN")
+    add("--decimal SIGN")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import properly
-from properly.cli.arguments import Arguments, path, require_distinct
+from properly.cli.arguments import NOTATION, Arguments, add_notation, checked, page_file, require_distinct
 from properly.cli.main import table_of
 from properly.files import FilePath, atomic_path, check_output
 from properly.progress import progress
@@ -27,9 +27,11 @@ def add_arguments(add: Arguments) -> None:
     add("--group COLUMN")
     add("--costs A:B", lambda text: properly.metrics.parse_costs(text))
     add("--weight COLUMN")
-    add("--report FILE", path)
+    add("--report FILE")
+    add_notation(add)
 
 
+@checked(report=page_file, **NOTATION)
 def audit_table(
     table: FilePath,
     *,
@@ -37,9 +39,11 @@ def audit_table(
     probability: str | Sequence[str],
     positive: str | None = None,
     group: str | None = None,
-    costs: tuple[float, float] | str | None = None,
+    costs: tuple[Any, ...] | str | None = None,
     weight: str | None = None,
     report: FilePath = "audit.html",
+    separator: str | None = None,
+    decimal: str | None = None,
 ) -> dict[str, Any]:
     """Audit probabilities in a file and write a report, as ``properly audit`` does.
 
@@ -50,18 +54,24 @@ def audit_table(
     target : str
         The column that holds the true class.
     probability : str or sequence of str
-        The column with the probability of the second of two classes in sorted order (or of `positive`); or one column
-        for every class, named by the class, perhaps with a prefix that all of them have.
+        The column with the probability of the positive class; or one column for every class, named by the class,
+        perhaps with a prefix that all of them have.
     positive : str, optional
-        The class that a single column of probabilities is for, against all others.
+        The positive class, which a single column of probabilities is for, against all others; not needed for 0/1,
+        false/true, no/yes and -1/1, nor if the column is named after it, as p_fraud.
     group : str, optional
         A column of groups, whose rows are judged separately as well.
     costs : (float, float) or str, optional
-        The costs of a false positive and of a false negative, as in 1:20.
+        The costs of a false positive and of a false negative, as in 1:20; for K > 2 classes K rows cost[true, decision]
+        in the sorted order of the classes, as in 0:1:4,1:0:1,4:1:0.
     weight : str, optional
         The column that says how many rows a row stands for.
     report : path, default "audit.html"
         The report to write, an HTML file.
+    separator : str, optional
+        What separates the cells of a text file, such as ; or tab; recognised if it is not given.
+    decimal : {".", ","}, optional
+        The decimal sign of a text file; recognised if it is not given.
 
     Returns
     -------
@@ -69,7 +79,7 @@ def audit_table(
         The summary of `properly.audit.summary_of`, and the path of the report.
     """
     from properly.audit.auditing import audit_of
-    from properly.metrics.decisions import binary_costs
+    from properly.metrics.decisions import class_costs, written_costs
 
     columns = [probability] if isinstance(probability, str) else list(probability)
     require_distinct(target=target, probability=columns, weight=weight)
@@ -77,18 +87,28 @@ def audit_table(
     with progress("Audit", 3) as tell:
         tell(0, "reading")
         forecast, groups = properly.tables.targets.read_predictions(
-            table, target, columns, positive=positive, group=group, weight=weight
+            table,
+            target,
+            columns,
+            positive=positive,
+            group=group,
+            weight=weight,
+            needs_positive=None if costs is None else "costs",
+            separator=separator,
+            decimal=decimal,
         )
+        meant = str(forecast.classes[1]) if forecast.binary else None
         tell(1, "judging")
-        result = audit_of(forecast, groups=groups, costs=None if costs is None else binary_costs(costs))
+        matrix = None if costs is None else class_costs(costs, len(forecast.class_weight))
+        result = audit_of(forecast, groups=groups, costs=matrix)
         tell(2, "writing")
         asked = {
             "target": target,
             "probability": ", ".join(columns),
-            "probability is for": positive,
+            "positive class": meant,
             "group": group,
             "weight": weight,
-            "costs": "{:g}:{:g}".format(*costs) if isinstance(costs, tuple) else costs,
+            "costs": None if costs is None else written_costs(costs),
         }
         pages = properly.report.pages
         facts = pages.file_facts(table) | {name: text for name, text in asked.items() if text} | pages.version_facts()
@@ -96,7 +116,7 @@ def audit_table(
         page = properly.report.audit_page(result, facts=facts, title=title)
         with atomic_path(report) as temporary:
             temporary.write_text(page, encoding="utf-8")
-    return {**properly.audit.summary_of(result), "report": str(report)}
+    return {**properly.audit.summary_of(result), "positive": meant, "report": str(report)}
 
 
 def show(summary: dict[str, Any], console: Any) -> None:
@@ -104,6 +124,8 @@ def show(summary: dict[str, Any], console: Any) -> None:
     number = properly.audit.formatting.number
     style = {"right": "green", "nearly right": "green", "wrong": "yellow"}.get(summary["verdict"])
     console.print()
+    if summary["positive"] is not None:
+        console.print(f"The probabilities are those of the class {summary['positive']}.")
     for sentence in summary["answer"]:
         console.print(sentence, style=style)
     rows = []
@@ -119,6 +141,10 @@ def show(summary: dict[str, Any], console: Any) -> None:
             f"Threshold for these costs: {number(decision['threshold'])}; "
             f"cost per 1,000 rows: {number(1000.0 * decision['cost'])}."
         )
+    confusion = summary["confusion"]
+    if confusion is not None and confusion["cost"] is not None:
+        cost, same = (number(1000.0 * confusion[name]) for name in ("cost", "cost_of_same_decision"))
+        console.print(f"Cost per 1,000 rows: {cost}; of the cheapest decision that is the same for all rows: {same}.")
     if summary["groups"]:
         _show_groups(summary["groups"], console)
     console.print(f"\nReport: {summary['report']}")

@@ -12,8 +12,19 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import properly
-from properly.cli.arguments import Arguments, Misuse, one_of, path, require_distinct, seed
-from properly.files import FilePath, check_output, sha256_of
+from properly.cli.arguments import (
+    NOTATION,
+    Arguments,
+    add_notation,
+    checked,
+    model_file,
+    one_of,
+    page_file,
+    require_distinct,
+    seed,
+)
+from properly.files import FilePath, atomic_path, check_output, sha256_of
+from properly.inputs.misuse import Misuse
 from properly.progress import progress
 
 if TYPE_CHECKING:
@@ -27,14 +38,24 @@ def add_arguments(add: Arguments) -> None:
     add("table")
     add("--target COLUMN")
     add("--score COLUMN", nargs="+")
-    add("--method NAME", one_of(lambda: properly.calibration.methods.METHODS))
+    add("--method NAME")
     add("--input", choices=_INPUTS)
     add("--positive CLASS")
     add("--weight COLUMN")
-    add("--seed N", seed)
-    add("-o --output FILE", path)
+    add("--seed N")
+    add("-o --output FILE")
+    add("--report FILE")
+    add_notation(add)
 
 
+@checked(
+    method=one_of(lambda: properly.calibration.methods.METHODS),
+    input=one_of(lambda: _INPUTS),
+    seed=seed,
+    output=model_file,
+    report=page_file,
+    **NOTATION,
+)
 def calibrate_table(
     table: FilePath,
     *,
@@ -46,6 +67,9 @@ def calibrate_table(
     weight: str | None = None,
     seed: int = 0,
     output: FilePath = "calibrator.skops",
+    report: FilePath | None = None,
+    separator: str | None = None,
+    decimal: str | None = None,
 ) -> dict[str, Any]:
     """Learn a map from scores to probabilities and save it, as ``properly calibrate`` does.
 
@@ -64,13 +88,20 @@ def calibrate_table(
         What the scores are: any numbers (score), or probabilities; auto takes them for probabilities if all of them lie
         in [0, 1].
     positive : str, optional
-        The positive of two classes; the second in sorted order if it is not given.
+        The class that a single column of scores is for; not needed for 0/1, false/true, no/yes and -1/1, nor if the
+        column is named after it, as p_fraud.
     weight : str, optional
         The column that says how many rows a row stands for.
     seed : int, default 0
         Seed of the folds.
     output : path, default "calibrator.skops"
         The model file to write.
+    report : path, optional
+        A report to write, an HTML file: the probabilities before and after, judged on held-out rows.
+    separator : str, optional
+        What separates the cells of a text file, such as ; or tab; recognised if it is not given.
+    decimal : {".", ","}, optional
+        The decimal sign of a text file; recognised if it is not given.
 
     Returns
     -------
@@ -79,19 +110,21 @@ def calibrate_table(
     """
     import numpy as np
 
-    from properly.inputs.options import choose
-
     columns = [score] if isinstance(score, str) else list(score)
     require_distinct(target=target, score=columns, weight=weight)
-    calibrator = choose(method, properly.calibration.methods.METHODS, "method")
-    choose(input, dict.fromkeys(_INPUTS), "input")
+    calibrator = properly.calibration.methods.METHODS[method]
     check_output(output, inputs=[table])
-    file = properly.tables.TableFile(table)
+    if report is not None:
+        check_output(report, inputs=[table], outputs=[output])
+    file = properly.tables.TableFile(table, separator=separator, decimal=decimal)
     data = file.read([*columns, target] + ([weight] if weight else []))
-    (classes, codes), row_weights = properly.tables.targets.read_target(
-        data, file.path, target, positive=positive, weight=weight
+    single = columns[0] if len(columns) == 1 else None
+    labels, row_weights = properly.tables.targets.read_target(
+        data, file.path, target, positive=positive, forecast=single, weight=weight
     )
+    classes, codes = labels.classes, labels.codes
     columns = _by_class(columns, classes, file.path)
+    labels.require_told(properly.tables.base.Place(file.path, target), f"the column {columns[0]!r} of scores")
     encoder, scores = _read_scores(data, columns, file.path)
     kind = _kind(scores, input)
     scores = scores[:, 0] if len(classes) == 2 else scores
@@ -112,6 +145,7 @@ def calibrate_table(
         "target": target,
         "scores": columns,
         "classes": classes,
+        "positive": classes[1] if len(classes) == 2 else None,
         "rows": data.num_rows,
         "input": kind,
         "method": method,
@@ -119,9 +153,41 @@ def calibrate_table(
         "log_loss_after": properly.metrics.log_loss(codes, held_out, **given),
         "log_loss_constant": float(-np.sum(share * np.log(share))),
         "version": properly.__version__,
+        "report": None if report is None else str(report),
     }
     properly.save(properly.tables.TableClassifier(encoder, fitted, classes), output, metadata=summary)
+    if report is not None:
+        page = _page(codes, scores, held_out, row_weights, summary)
+        with atomic_path(report) as temporary:
+            temporary.write_text(page, encoding="utf-8")
     return summary
+
+
+def _page(codes: Any, scores: Array, held_out: Array, weight: Array | None, summary: dict[str, Any]) -> str:
+    """The report: the calibrated probabilities of held-out rows, and those before if the scores were probabilities."""
+    names = [str(label) for label in summary["classes"]]
+    after = held_out if len(names) > 2 else held_out[:, 1]
+    given: dict[str, Any] = {"sample_weight": weight, "classes": range(len(names)), "class_names": names}
+    before = None
+    if summary["input"] == "probability":
+        before = properly.audit.audit(codes, scores, calibrated=after, **given)
+    pages = properly.report.pages
+    facts = {
+        **pages.file_facts(summary["table"]),
+        "rows": f"{summary['rows']:,}",
+        "target": summary["target"],
+        "positive class": "" if summary["positive"] is None else str(summary["positive"]),
+        "scores": f"{', '.join(summary['scores'])}, read as {_read_as(summary)}",
+        "method": summary["method"],
+        "calibrator": f"{summary['calibrator']}, fitted to all rows; this page judges calibrators of {_FOLDS} folds",
+    }
+    facts = {name: text for name, text in facts.items() if text} | pages.version_facts()
+    title = f"Calibration of {', '.join(summary['scores'])}"
+    return properly.report.calibrate_page(before, properly.audit.audit(codes, after, **given), facts, title)
+
+
+def _read_as(summary: dict[str, Any]) -> str:
+    return "probabilities" if summary["input"] == "probability" else "scores"
 
 
 def _by_class(columns: list[str], classes: list[properly.tables.targets.Label], source: str) -> list[str]:
@@ -129,7 +195,7 @@ def _by_class(columns: list[str], classes: list[properly.tables.targets.Label], 
     expected = 1 if len(classes) == 2 else len(classes)
     if len(columns) != expected:
         wanted = "one column" if expected == 1 else f"{expected} columns, one for every class"
-        raise ValueError(f"score must name {wanted}, got {len(columns)}.")
+        raise Misuse(f"score must name {wanted}, got {len(columns)}.")
     if expected == 1:
         return columns
     found = properly.tables.targets.columns_of_classes(columns, [str(label) for label in classes], source)
@@ -157,15 +223,19 @@ def _kind(scores: Array, input: str) -> str:
 
 def show(summary: dict[str, Any], console: Any) -> None:
     """What the map does to the log loss, and where it is."""
-    read = "probabilities" if summary["input"] == "probability" else "scores"
     scores = ", ".join(summary["scores"])
-    console.print(f"{summary['rows']:,} rows; {scores} read as {read}; method {summary['method']}.")
+    positive = "" if summary["positive"] is None else f" of {summary['positive']}"
+    console.print(
+        f"{summary['rows']:,} rows; {scores} read as {_read_as(summary)}{positive}; method {summary['method']}."
+    )
     console.print("Log loss, smaller is better:")
     console.print(f"  class proportions for all rows   {summary['log_loss_constant']:.5f}")
     if summary["log_loss_before"] is not None:
         console.print(f"  before calibration               {summary['log_loss_before']:.5f}")
     console.print(f"  calibrated, on held-out rows     {summary['log_loss_after']:.5f}")
     console.print(f"\nCalibrator: {summary['calibrator']}")
+    if summary["report"]:
+        console.print(f"Report: {summary['report']}")
 
 
 run = calibrate_table

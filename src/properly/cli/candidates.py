@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import properly
 from properly.cli.arguments import share
+from properly.inputs.misuse import Misuse
 
 
 class Setting(NamedTuple):
@@ -49,22 +50,23 @@ def _tree(setting: Setting) -> Any:
     return properly.tree.ProperTreeClassifier(ccp_alpha=price, categorical_features=setting.categorical or None)
 
 
+# From the simplest to the most complicated; of models that are equally good, the first is chosen.
 CANDIDATES: dict[str, Candidate] = {
     "logistic": Candidate("logistic regression", lambda _: properly.linear.ProperLinearClassifier()),
-    "gev": Candidate(
-        "GEV-canonical regression, averaged over its shapes",
-        lambda _: properly.linear.GEVCanonicalRegressionCV(),
-        two_classes=True,
-        class_rows=10,
+    "probit": Candidate("probit regression", lambda _: properly.linear.ProperLinearClassifier(link="probit")),
+    "cloglog": Candidate(
+        "complementary log-log regression", lambda _: properly.linear.ProperLinearClassifier(link="cloglog")
     ),
     "firth": Candidate(
         "logistic regression without first-order bias",
         lambda _: properly.linear.RareEventLogisticRegression("firth"),
         two_classes=True,
     ),
-    "probit": Candidate("probit regression", lambda _: properly.linear.ProperLinearClassifier(link="probit")),
-    "cloglog": Candidate(
-        "complementary log-log regression", lambda _: properly.linear.ProperLinearClassifier(link="cloglog")
+    "gev": Candidate(
+        "GEV-canonical regression, averaged over its shapes",
+        lambda _: properly.linear.GEVCanonicalRegressionCV(),
+        two_classes=True,
+        class_rows=10,
     ),
     "tailored": Candidate(
         "a linear model for decisions at the threshold P",
@@ -73,10 +75,10 @@ CANDIDATES: dict[str, Candidate] = {
         class_rows=10,
         number="the threshold",
     ),
-    "boosting": Candidate("gradient-boosted trees", _boosting, linear=False, package="lightgbm"),
     "tree": Candidate("one decision tree, pruned", _tree, linear=False),
+    "boosting": Candidate("gradient-boosted trees", _boosting, linear=False, package="lightgbm"),
 }
-AUTO = ("logistic", "gev", "boosting", "tree")
+AUTO = ("logistic", "gev", "tree", "boosting")
 
 
 def checked_methods(methods: str | Sequence[str]) -> list[str]:
@@ -104,10 +106,11 @@ def checked_methods(methods: str | Sequence[str]) -> list[str]:
 
 
 def build_candidates(methods: Sequence[str], setting: Setting) -> tuple[dict[str, Any], list[str]]:
-    """The unfitted models by name, and notes on those that "auto" leaves out."""
+    """The unfitted models by name, from the simplest on, and notes on those that "auto" leaves out."""
     found: dict[str, Any] = {}
     notes = []
-    for each in dict.fromkeys(name for entry in methods for name in (AUTO if entry == "auto" else (entry,))):
+    wanted = dict.fromkeys(name for entry in methods for name in (AUTO if entry == "auto" else (entry,)))
+    for each in sorted(wanted, key=lambda name: list(CANDIDATES).index(name.partition(":")[0])):
         name, _, number = each.partition(":")
         candidate = CANDIDATES[name]
         if candidate.two_classes and len(setting.class_rows) > 2:
@@ -123,6 +126,6 @@ def build_candidates(methods: Sequence[str], setting: Setting) -> tuple[dict[str
             found[each] = properly.tables.WithFeatures(features, model) if candidate.linear else model
             continue
         if each in methods:
-            raise ValueError(f"{reason}.")
+            raise Misuse(f"{reason}.")
         notes.append(reason)
     return found, notes

@@ -55,8 +55,8 @@ def run_demo(output: FilePath = "demo") -> dict[str, Any]:
         _step("predict", folder / "model.skops", folder / "test.parquet", "-o", folder / "scored.parquet"),
     ]  # fmt: skip
     fitted = properly.tables.read_table(folder / "scored.parquet", ["probability_yes"]).column(0).to_numpy()
-    best = steps[1]["summary"]["best"]
-    forecasts = {"the truth": truth, "balanced class weights": balanced, f"properly fit ({best})": fitted}
+    chosen = steps[1]["summary"]["chosen"]
+    forecasts = {"the truth": truth, "balanced class weights": balanced, f"properly fit ({chosen})": fitted}
     comparison = [
         {
             "model": model,

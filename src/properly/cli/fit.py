@@ -11,18 +11,32 @@ example: properly fit train.csv --target churned --population-rate 0.002 -o mode
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import properly
-from properly.cli.arguments import Arguments, listed_names, names, one_of, path, require_distinct, seed, share, whole
-from properly.cli.candidates import CANDIDATES, Setting, build_candidates, checked_methods
-from properly.cli.main import table_of
+from properly.cli.arguments import (
+    NOTATION,
+    Arguments,
+    add_notation,
+    checked,
+    listed_names,
+    model_file,
+    names,
+    one_of,
+    page_file,
+    seed,
+    share,
+    whole,
+)
+from properly.cli.candidates import CANDIDATES, build_candidates, checked_methods
+from properly.cli.fitting import Roles, Rows, conclusion, read_rows, refitted, validation
+from properly.cli.main import show_warnings, table_of
 from properly.files import FilePath, atomic_path, check_output, sha256_of
+from properly.inputs.misuse import Misuse
 from properly.progress import progress
 
 if TYPE_CHECKING:
     from properly.comparison import Comparison
-    from properly.numeric.probabilities import Array
 
 
 def add_arguments(add: Arguments) -> None:
@@ -30,21 +44,35 @@ def add_arguments(add: Arguments) -> None:
     add.parser.description = str(add.parser.description).replace("{methods}", methods)
     add("table")
     add("--target COLUMN")
-    add("--method NAMES", checked_methods)
-    add("--calibration NAME", one_of(lambda: dict.fromkeys(["auto", "none", *properly.calibration.methods.METHODS])))
-    add("--population-rate P", share)
+    add("--method NAMES")
+    add("--calibration NAME")
+    add("--population-rate P")
     add("--positive CLASS")
     either = add.parser.add_mutually_exclusive_group()
     add("--features COLUMNS", names, group=either)
     add("--ignore COLUMNS", names, group=either)
     add("--categories COLUMNS", names)
     add("--weight COLUMN")
-    add("--folds N", whole(2))
-    add("--seed N", seed)
-    add("-o --output FILE", path)
-    add("--report FILE", path)
+    folds = add.parser.add_mutually_exclusive_group()
+    add("--group COLUMN", group=folds)
+    add("--time COLUMN", group=folds)
+    add("--folds N")
+    add("--seed N")
+    add("-o --output FILE")
+    add("--report FILE")
+    add_notation(add)
 
 
+@checked(
+    method=checked_methods,
+    calibration=one_of(lambda: dict.fromkeys(["auto", "none", *properly.calibration.methods.METHODS])),
+    population_rate=share,
+    folds=whole(2),
+    seed=seed,
+    output=model_file,
+    report=page_file,
+    **NOTATION,
+)
 def fit_table(
     table: FilePath,
     *,
@@ -57,10 +85,14 @@ def fit_table(
     ignore: str | Sequence[str] = (),
     categories: str | Sequence[str] = (),
     weight: str | None = None,
+    group: str | None = None,
+    time: str | None = None,
     folds: int = 5,
     seed: int = 0,
     output: FilePath = "model.skops",
     report: FilePath = "fit.html",
+    separator: str | None = None,
+    decimal: str | None = None,
 ) -> dict[str, Any]:
     """Compare models on a table, fit the best, save it and write a report, as ``properly fit`` does.
 
@@ -71,14 +103,15 @@ def fit_table(
     target : str
         The column that holds the class.
     method : str or sequence of str, default "auto"
-        One of the methods, or several separated by commas; auto compares those that suit the data.
+        One of the methods, or several separated by commas; auto compares those that suit the data. Of several that are
+        equally good within the noise, the simplest is chosen.
     calibration : str, default "auto"
         auto compares every model with and without calibration, none only without; the name of a calibration method,
         such as platt or isotonic, only with that.
     population_rate : float, optional
         Share of the positive class where the model will be used, if it differs from that in the table.
     positive : str, optional
-        The positive of two classes; the second in sorted order if it is not given.
+        The positive of two classes; not needed for 0/1, false/true, no/yes and -1/1.
     features : sequence of str, optional
         The columns to use, separated by commas; a name with a comma stands in quotation marks, as in a,"b, c".
     ignore : sequence of str, default ()
@@ -87,6 +120,10 @@ def fit_table(
         Columns of categories that look like numbers.
     weight : str, optional
         The column that says how many rows a row stands for.
+    group : str, optional
+        A column, such as customer, whose equal values must not be in two folds; it is no feature.
+    time : str, optional
+        A column of dates or numbers: models learn from the past and are judged by the future; it is no feature.
     folds : int, default 5
         Folds of the cross-validation.
     seed : int, default 0
@@ -95,32 +132,36 @@ def fit_table(
         The model file to write.
     report : path, default "fit.html"
         The report to write, an HTML file.
+    separator : str, optional
+        What separates the cells of a text file, such as ; or tab; recognised if it is not given.
+    decimal : {".", ","}, optional
+        The decimal sign of a text file; recognised if it is not given.
 
     Returns
     -------
     dict
-        Among other things "best", the name of the best model, and "leaderboard", all models with their log loss.
+        Among other things "chosen", the name of the model that was saved, "best", the one with the smallest log loss,
+        "leaderboard", all models with their log loss, and "warnings" about columns.
     """
-    methods = checked_methods(method)
-    if features is not None and ignore:
-        raise ValueError("features and ignore exclude each other: name the columns to use, or those not to use.")
+    methods, used = checked_methods(method), None if features is None else listed_names(features)
+    roles = Roles(target, positive, used, listed_names(ignore), listed_names(categories), weight, group, time)
+    roles.check()
     check_output(output, inputs=[table])
     check_output(report, inputs=[table], outputs=[output])
     with progress("Fitting", 1.0) as tell:
         tell(0.0, "reading")
-        used = None if features is None else listed_names(features)
-        rows = _read_rows(table, target, positive, used, listed_names(ignore), listed_names(categories), weight)
-        classes, codes = rows.labels
-        if population_rate is not None and len(classes) > 2:
-            raise ValueError(f"a population rate is for two classes, the target has {len(classes)}.")
+        rows = read_rows(properly.tables.TableFile(table, separator=separator, decimal=decimal), roles)
+        _check_positive(rows, properly.tables.base.Place(str(table), target), methods, population_rate)
         setting = rows.setting(seed)
         models, notes = build_candidates(methods, setting)
         notes += [f"column {name!r} was left out: {reason}" for name, reason in rows.encoder.left_out_.items()]
         comparison = properly.comparison.compare(
             models,
             rows.X,
-            codes,
+            rows.labels.codes,
             cv=folds,
+            group=rows.group,
+            time=rows.time,
             sample_weight=rows.weight,
             calibration=None if calibration == "none" else calibration,
             uncalibrated=calibration in ("auto", "none"),
@@ -128,14 +169,14 @@ def fit_table(
             random_state=seed,
             progress=lambda done, note: tell(0.9 * done, note),
         )
-        n_folds = int(comparison.folds.max()) + 1
+        n_folds = len(set(comparison.folds[comparison.judged].tolist()))
         if n_folds < folds:
-            rarest = classes[setting.class_rows.index(min(setting.class_rows))]
-            notes.append(
-                f"there are {n_folds} folds instead of {folds}, because the rarest class, {rarest}, has {n_folds} rows"
-            )
-        tell(0.9, f"{comparison.best}, on all rows")
-        classifier = _refitted(models, comparison, calibration, population_rate, rows)
+            rarest = rows.labels.classes[setting.class_rows.index(min(setting.class_rows))]
+            what = "rows" if group is None else f"values of {group}"
+            reason = f"because the rarest class, {rarest}, has {n_folds} {what}"
+            notes.append(f"there are {n_folds} folds instead of {folds}, {reason}")
+        tell(0.9, f"{comparison.choice}, on all rows")
+        classifier = refitted(models, comparison, calibration, population_rate, rows)
         tell(0.95, "report")
         summary = {
             "model": str(output),
@@ -143,78 +184,48 @@ def fit_table(
             "table": str(table),
             "sha256": sha256_of(table),
             "target": target,
-            "classes": classes,
-            "rows": len(codes),
-            "features": [column.name for column in rows.encoder.columns_],
-            "best": comparison.best,
             "population_rate": population_rate,
             "folds": n_folds,
+            "validation": validation(roles, n_folds, seed),
             "seed": seed,
-            "leaderboard": _leaderboard(comparison),
-            "conclusion": conclusion(comparison),
             "notes": notes,
-            "version": properly.__version__,
+            **_found(rows, comparison),
         }
-        asked = {"methods": methods, "calibration": calibration, "categories": categories, "weight": weight}
-        page = _page(comparison, rows, summary, asked)
-        properly.save(properly.tables.TableClassifier(rows.encoder, classifier, classes), output, metadata=summary)
+        asked = {"methods": methods, "calibration": calibration, "categories": roles.categories, "weight": weight}
+        page = _page(comparison, classifier, rows, summary, asked)
+        model = properly.tables.TableClassifier(rows.encoder, classifier, rows.labels.classes)
+        properly.save(model, output, metadata=summary)
         with atomic_path(report) as temporary:
             temporary.write_text(page, encoding="utf-8")
     return summary
 
 
-class _Rows(NamedTuple):
-    """What is read from the table."""
-
-    encoder: properly.tables.TableEncoder
-    X: Array
-    labels: properly.tables.targets.Labels
-    weight: Array | None
-
-    def setting(self, seed: int) -> Setting:
-        codes, weight = self.labels.codes, self.weight
-        size = float(len(codes) if weight is None else weight.sum())
-        counted = codes if weight is None else codes[weight > 0.0]
-        class_rows = [int((counted == code).sum()) for code in range(len(self.labels.classes))]
-        return Setting(class_rows, self.encoder.categorical_, size, seed)
+def _check_positive(rows: Rows, place: Any, methods: Sequence[str], population_rate: float | None) -> None:
+    """Refuse options that are about the positive class if that is not known, or if there are more than two classes."""
+    n_classes = len(rows.labels.classes)
+    if population_rate is not None and n_classes > 2:
+        raise Misuse(f"a population rate is for two classes, the target has {n_classes}.")
+    options = [f"the threshold of {each}" for each in methods if ":" in each]
+    for option in ["the population rate"] * (population_rate is not None) + options:
+        rows.labels.require_told(place, option)
 
 
-def _read_rows(
-    table: FilePath,
-    target: str,
-    positive: str | None,
-    features: Sequence[str] | None,
-    ignore: Sequence[str],
-    categories: Sequence[str],
-    weight: str | None,
-) -> _Rows:
-    """The rows as numbers, with everything checked."""
-    file, base = properly.tables.TableFile(table), properly.tables.base
-    require_distinct(target=target, weight=weight, features=features)
-    special = [target] + ([weight] if weight else [])
-    file.require([*special, *ignore, *(features or [])])
-    columns = list(features or [name for name in file.names if name not in (*special, *ignore)])
-    base.require_named(columns, file.path)
-    base.require_columns(categories, columns, f"the list of features of {file.path}")
-    if not columns:
-        raise base.TableError(f"{file.path} has no column left to learn from.")
-    data = file.read([*columns, *special], texts=categories)
-    labels, row_weights = properly.tables.targets.read_target(data, file.path, target, positive=positive, weight=weight)
-    encoder = properly.tables.TableEncoder(categories).fit(data.select(columns), source=file.path)
-    return _Rows(encoder, encoder.transform(data, source=file.path), labels, row_weights)
-
-
-def _refitted(models: dict[str, Any], comparison: Comparison, calibration: str, rate: float | None, rows: _Rows) -> Any:
-    """The best model, fitted to all rows, with its calibration and the correction for the population rate."""
-    name = comparison.best.removesuffix(properly.comparison.CALIBRATED)
-    model = models[name]
-    if name != comparison.best:
-        folds = comparison.folds
-        splits = [((folds != k).nonzero()[0], (folds == k).nonzero()[0]) for k in range(int(folds.max()) + 1)]
-        model = properly.calibration.CalibratedClassifier(model, calibration, cv=splits)
-    if rate is not None:
-        model = properly.prevalence.PriorCorrectedClassifier(model, "from y", rate)
-    return model.fit(rows.X, rows.labels.codes, sample_weight=rows.weight)
+def _found(rows: Rows, comparison: Comparison) -> dict[str, Any]:
+    """What the data and the comparison say."""
+    classes = rows.labels.classes
+    return {
+        "classes": classes,
+        "positive": classes[1] if len(classes) == 2 else None,
+        "positive_is_known": rows.labels.told,
+        "rows": len(rows.labels.codes),
+        "features": [column.name for column in rows.encoder.columns_],
+        "best": comparison.best,
+        "chosen": comparison.choice,
+        "leaderboard": _leaderboard(comparison),
+        "conclusion": conclusion(comparison),
+        "warnings": rows.warnings,
+        "version": properly.__version__,
+    }
 
 
 def _leaderboard(comparison: Comparison) -> list[dict[str, Any]]:
@@ -230,29 +241,25 @@ def _leaderboard(comparison: Comparison) -> list[dict[str, Any]]:
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
-def conclusion(comparison: Comparison) -> str:
-    """Which model is the best, and than which others it is significantly better."""
-    worse = [name for name, clear in zip(comparison.names, comparison.significant, strict=True) if clear]
-    alike = [name for name in comparison.names[1:] if name not in worse]
-    text = f"{comparison.best} is the best"
-    if worse:
-        text += f", and significantly better than {_listed(worse)}"
-    if alike:
-        text += f"; it is not significantly better than {_listed(alike)}"
-    return f"{text}." if worse or alike else f"{comparison.best} is the only candidate."
+def positive_note(summary: dict[str, Any]) -> str:
+    """Which class is meant by the positive one, "" for more than two."""
+    if summary["positive"] is None:
+        return ""
+    usual = "" if summary["positive_is_known"] else ", as the second in sorted order; --positive names another"
+    return f"{summary['positive']}{usual}"
 
 
-def _listed(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+def _page(comparison: Comparison, classifier: Any, rows: Rows, summary: dict[str, Any], asked: dict[str, Any]) -> str:
+    """The report: the comparison, and an audit of the chosen model's probabilities for held-out rows."""
+    from properly.tables.importances import importances_of
+    from properly.tables.summaries import table_summary
 
-
-def _page(comparison: Comparison, rows: _Rows, summary: dict[str, Any], asked: dict[str, Any]) -> str:
-    """The report: the comparison, and an audit of the best model's probabilities for held-out rows."""
-    classes, rate = [str(label) for label in summary["classes"]], summary["population_rate"]
+    classes, rate, at = [str(label) for label in summary["classes"]], summary["population_rate"], comparison.judged
     judged = properly.audit.audit(
-        rows.labels.codes,
-        comparison.probabilities[comparison.best],
-        sample_weight=rows.weight,
+        rows.labels.codes[at],
+        comparison.probabilities[comparison.choice][at],
+        sample_weight=None if rows.weight is None else rows.weight[at],
+        classes=range(len(classes)),
         class_names=classes,
         random_state=summary["seed"],
     )
@@ -260,12 +267,12 @@ def _page(comparison: Comparison, rows: _Rows, summary: dict[str, Any], asked: d
         **properly.report.pages.file_facts(summary["table"]),
         "rows": f"{summary['rows']:,}",
         "target": summary["target"],
+        "positive class": positive_note(summary),
         "features": ", ".join(summary["features"]),
         "methods": ", ".join(asked["methods"]),
         "calibration": asked["calibration"],
-        "model": f"{summary['model']}: {comparison.best}, fitted to all rows",
-        "folds": f"{summary['folds']}, with seed {summary['seed']}",
-        "positive class": classes[1] if len(classes) == 2 else "",
+        "model": f"{summary['model']}: {comparison.choice}, fitted to all rows",
+        "folds": summary["validation"],
         "categories": ", ".join(asked["categories"]),
         "weight": asked["weight"],
         "population rate": rate
@@ -274,21 +281,33 @@ def _page(comparison: Comparison, rows: _Rows, summary: dict[str, Any], asked: d
         "notes": "; ".join(summary["notes"]),
     }
     facts = {name: text for name, text in facts.items() if text} | properly.report.pages.version_facts()
-    return properly.report.fit_page(comparison, judged, facts, f"Models for {summary['target']}")
+    return properly.report.fit_page(
+        comparison,
+        judged,
+        facts,
+        f"Models for {summary['target']}",
+        warnings=summary["warnings"],
+        importances=importances_of(classifier, rows.encoder.columns_),
+        data=table_summary(rows.encoder, rows.X, rows.labels, rows.weight),
+    )
 
 
 def show(summary: dict[str, Any], console: Any) -> None:
-    """The leaderboard, the conclusion, and what was written."""
+    """Warnings, the leaderboard, the conclusion, and what was written."""
+    show_warnings(summary["warnings"], console)
+    positive = positive_note(summary)
     console.print(
-        f"{summary['rows']:,} rows, {len(summary['features'])} features, "
-        f"{len(summary['classes'])} classes; log loss of held-out rows, smaller is better:\n"
+        f"{summary['rows']:,} rows, {len(summary['features'])} features, {len(summary['classes'])} classes"
+        f"{f' (positive: {positive})' if positive else ''}; {summary['validation']}.\n"
+        "Log loss of held-out rows, smaller is better:\n"
     )
     rows = []
     for place, each in enumerate(summary["leaderboard"]):
-        significant = "significant" if each["significant"] else "not significant"
-        behind = [f"{each['difference_to_best']:.5f}", f"{each['p_value']:.3f}", significant]
-        score = [each["name"], f"{each['log_loss']:.5f}", f"{each['standard_error']:.5f}"]
-        rows.append([*score, *(behind if place else ["", "", "best"])])
+        mark = ("significant" if each["significant"] else "not significant") if place else "best"
+        mark += "; chosen" if each["name"] == summary["chosen"] and place else ""
+        p_value = f"{each['p_value']:.3f}" if each["p_value"] >= 0.001 else "< 0.001"
+        behind = [f"{each['difference_to_best']:.5f}", p_value] if place else ["", ""]
+        rows.append([each["name"], f"{each['log_loss']:.5f}", f"{each['standard_error']:.5f}", *behind, mark])
     console.print(table_of(["model", "log loss", "± standard error", "worse than the best by", "p-value", ""], rows))
     console.print(f"\n{summary['conclusion']}")
     for note in summary["notes"]:

@@ -18,8 +18,10 @@ from math import isfinite
 from typing import Any
 
 from properly import __version__
-from properly.cli.arguments import Arguments, Misuse
+from properly.cli.arguments import Arguments
+from properly.cli.standard_input import standard_input
 from properly.files import FORMATS
+from properly.inputs.misuse import Misuse
 from properly.inputs.optional import require
 
 # Commands and what they are for, in the order in which a newcomer needs them; each is a module of this package.
@@ -47,9 +49,9 @@ def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="properly",
         description="Class probabilities that can be relied on: check, fit, calibrate, predict.",
-        epilog=f"Tables are CSV, TSV, Parquet or Arrow files, with the ending {', '.join(FORMATS)}. Exit codes: 0 "
-        "done; 1 the input cannot be used or the output cannot be written; 2 wrong arguments; 130 interrupted by "
-        "Ctrl-C; 143 terminated (SIGTERM).",
+        epilog=f"Tables are CSV, TSV, JSON lines, Parquet or Arrow files, with the ending {', '.join(FORMATS)}; - is "
+        "the standard input, in any of these formats. Exit codes: 0 done; 1 the input cannot be used or the output "
+        "cannot be written; 2 wrong arguments; 130 interrupted by Ctrl-C; 143 terminated (SIGTERM).",
     )
     parser.add_argument("--version", action="version", version=f"properly {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
@@ -65,8 +67,25 @@ def make_parser() -> argparse.ArgumentParser:
 
 def parse(words: Sequence[str] | None) -> tuple[Any, dict[str, Any], bool]:
     """The module of a command, the keywords of its function, and whether the summary is wanted as JSON."""
-    options = vars(make_parser().parse_args(words))
+    options = vars(make_parser().parse_args(_joined_values(sys.argv[1:] if words is None else words)))
     return module_of(options.pop("command")), options, options.pop("json")
+
+
+def _joined_values(words: Sequence[str]) -> list[str]:
+    """Options with a value that begins with a minus sign and a digit, such as -1:3, in one word with it.
+
+    argparse would take the value for another option.
+
+    >>> _joined_values(["--costs", "-1:3", "--group", "town"])
+    ['--costs=-1:3', '--group', 'town']
+    """
+    joined: list[str] = []
+    for word in words:
+        if joined and re.match(r"-\.?\d", word) and re.fullmatch(r"--[a-z-]+", joined[-1]):
+            joined[-1] += f"={word}"
+        else:
+            joined.append(word)
+    return joined
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -78,9 +97,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     _prepare_streams()
     try:
-        with _termination(), warnings.catch_warnings():
+        with _termination(), warnings.catch_warnings(), standard_input(argv) as words:
             warnings.showwarning = _one_line_warnings()
-            _run(*parse(argv))
+            _run(*parse(words))
             sys.stdout.flush()  # a full disk is reported here, not when Python ends
     except KeyboardInterrupt:
         _say(f"interrupted; {_NOTHING_LEFT}.")
@@ -90,9 +109,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return TERMINATED
     except SystemExit as stop:  # argparse has reported what is wrong, or has shown help or version
         return stop.code if isinstance(stop.code, int) else OK
-    except BrokenPipeError:  # the program that reads our output, such as head, has ended
+    except BrokenPipeError:  # the program that reads our output, such as head, has read all that it wants
         _drop_standard_output()
-        return FAILED
+        return OK
     except Exception as error:
         if os.environ.get(DEBUG_VARIABLE):
             raise
@@ -127,6 +146,14 @@ def table_of(headings: list[str], rows: list[list[str]]) -> Any:
     for row in rows:
         table.add_row(*(text(cell) for cell in row))
     return table
+
+
+def show_warnings(warnings: Sequence[str], console: Any) -> None:
+    """What a person should look at before the results."""
+    for warning in warnings:
+        console.print(f"Warning: {warning}.", style="yellow")
+    if warnings:
+        console.print()
 
 
 def module_of(name: str) -> Any:

@@ -1,7 +1,7 @@
 """Fit a presence-only model: where a species may live.
 
 Fit maxent to presence records and background points, save the model, and predict sites if wanted.
-Features are the columns that both tables have, unless --columns or --ignore is given.
+Features are the columns that both tables have, unless --features or --ignore is given.
 
 example: properly maxent --presence seen.csv --background region.csv --predict sites.csv -o model.skops
 """
@@ -9,46 +9,79 @@ example: properly maxent --presence seen.csv --background region.csv --predict s
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import properly
-from properly.cli.arguments import Arguments, listed_names, names, path, share
+from properly.cli.arguments import (
+    NOTATION,
+    Arguments,
+    add_notation,
+    checked,
+    listed_names,
+    model_file,
+    names,
+    not_negative,
+    one_of,
+    path,
+    share,
+)
 from properly.cli.predict import score_table, scored_path
 from properly.files import FilePath, check_output, sha256_of
+from properly.inputs.misuse import Misuse
 from properly.progress import progress
 
-_OUTPUTS = ("cloglog", "logistic", "raw", "probability")
+_SCALES = ("cloglog", "logistic", "raw", "probability")
 
 
 def add_arguments(add: Arguments) -> None:
     add("--presence FILE")
     add("--background FILE")
-    add("--columns COLUMNS", names)
+    add("--features COLUMNS", names)
     add("--ignore COLUMNS", names)
     add("--categories COLUMNS", names)
-    add("--features LETTERS")
-    add("--regularization B", float)
-    add("--default-prevalence P", share)
-    add("--output", choices=_OUTPUTS)
+    add("--kinds LETTERS")
+    add("--regularization B")
+    add("--default-prevalence P")
+    add("--scale", choices=_SCALES)
     add("--predict FILE")
-    add("--scored FILE", path)
-    add("-o --model FILE", path)
+    add("--scored FILE")
+    add("-o --output FILE")
+    add_notation(add)
 
 
+def kinds_of_features(value: Any) -> str:
+    """Letters of kinds, or auto."""
+    if value != "auto" and not (isinstance(value, str) and value and set(value) <= set("lqpht")):
+        raise ValueError(f"must be auto or letters out of lqpht, got {value!r}")
+    return str(value)
+
+
+@checked(
+    kinds=kinds_of_features,
+    regularization=not_negative,
+    default_prevalence=share,
+    scale=one_of(lambda: _SCALES),
+    scored=path,
+    output=model_file,
+    **NOTATION,
+)
 def maxent_table(
     presence: FilePath,
     background: FilePath,
     *,
-    columns: str | Sequence[str] | None = None,
+    features: str | Sequence[str] | None = None,
     ignore: str | Sequence[str] = (),
     categories: str | Sequence[str] = (),
-    features: str = "auto",
+    kinds: str = "auto",
     regularization: float = 1.0,
     default_prevalence: float = 0.5,
-    output: str = "cloglog",
+    scale: str = "cloglog",
     predict: FilePath | None = None,
     scored: FilePath | None = None,
-    model: FilePath = "maxent.skops",
+    output: FilePath = "maxent.skops",
+    separator: str | None = None,
+    decimal: str | None = None,
 ) -> dict[str, Any]:
     """Fit a presence-only model to two tables, save it, and predict sites if wanted, as ``properly maxent`` does.
 
@@ -58,28 +91,32 @@ def maxent_table(
         A table with a row for every record of presence.
     background : path
         A table with a row for every point of the region.
-    columns : sequence of str, optional
+    features : sequence of str, optional
         The columns to use, separated by commas; all that both tables have if they are not given.
     ignore : sequence of str, default ()
         Columns not to use.
     categories : sequence of str, default ()
         Columns of categories that look like numbers.
-    features : str, default "auto"
-        Kinds of features: l linear, q quadratic, p product, h hinge, t threshold; auto depends on the number of
-        presences.
+    kinds : str, default "auto"
+        Kinds of functions of the columns: l linear, q quadratic, p product, h hinge, t threshold; auto depends on the
+        number of presences.
     regularization : float, default 1.0
         The larger, the smoother.
     default_prevalence : float, default 0.5
-        Probability of presence at a typical site of the species, for the output probability.
-    output : {"cloglog", "logistic", "raw", "probability"}, default "cloglog"
+        Probability of presence at a typical site of the species, for the scale probability.
+    scale : {"cloglog", "logistic", "raw", "probability"}, default "cloglog"
         The scale of predictions.
     predict : path, optional
         A table of sites to predict.
     scored : path, optional
         The table with predictions to write; if it is not given, NAME-scored.ENDING, after the name of the table of
         sites, in the working folder.
-    model : path, default "maxent.skops"
+    output : path, default "maxent.skops"
         The model file to write.
+    separator : str, optional
+        What separates the cells of text files, such as ; or tab; recognised if it is not given.
+    decimal : {".", ","}, optional
+        The decimal sign of text files; recognised if it is not given.
 
     Returns
     -------
@@ -89,22 +126,22 @@ def maxent_table(
     import numpy as np
     from scipy.special import expit
 
-    from properly.inputs.options import choose
-
-    choose(output, dict.fromkeys(_OUTPUTS), "output")
     if scored and not predict:
-        raise ValueError(f"scored, {str(scored)!r}, is the file for predictions, but predict names no table of sites.")
-    columns = None if columns is None else listed_names(columns)
+        raise Misuse(f"scored, {str(scored)!r}, is the file for predictions, but predict names no table of sites.")
+    if Path(presence).exists() and Path(background).exists() and Path(presence).samefile(background):
+        raise Misuse(f"presence and background are the same file, {presence}; name a table of each.")
     ignore, categories = listed_names(ignore), listed_names(categories)
     inputs = [presence, background] + ([predict] if predict else [])
-    check_output(model, inputs=inputs)
-    seen_file, region_file = properly.tables.TableFile(presence), properly.tables.TableFile(background)
-    used = _columns(seen_file, region_file, columns, ignore, categories)
+    check_output(output, inputs=inputs)
+    notation = {"separator": separator, "decimal": decimal}
+    seen_file, region_file = (properly.tables.TableFile(each, **notation) for each in (presence, background))
+    used = _columns(seen_file, region_file, None if features is None else listed_names(features), ignore, categories)
+    sites_file = None
     if predict:
-        scored = str(scored or scored_path(predict))
+        sites_file, scored = properly.tables.TableFile(predict, **notation), str(scored or scored_path(predict))
         properly.tables.base.format_of(scored)
-        check_output(scored, inputs=inputs, outputs=[model])
-        properly.tables.TableFile(predict).require(used)
+        check_output(scored, inputs=inputs, outputs=[output])
+        sites_file.require(used)
     seen, region = (file.read(used, texts=categories) for file in (seen_file, region_file))
     encoder = _fitted_encoder(categories, {region_file.path: region, seen_file.path: seen})
     X = np.vstack([encoder.transform(region, source=region_file.path), encoder.transform(seen, source=seen_file.path)])
@@ -112,7 +149,7 @@ def maxent_table(
     fitted = properly.maxent.EntropyWeightedMaxent(
         default_prevalence,
         regularization=regularization,
-        features=properly.maxent.MaxentFeatures(features, categorical=encoder.categorical_),
+        features=properly.maxent.MaxentFeatures(kinds, categorical=encoder.categorical_),
     )
     with progress("Fitting", None) as tell:
         tell(0, f"{seen.num_rows:,} presences")
@@ -120,24 +157,24 @@ def maxent_table(
         score = fitted.decision_function(X)
     fitted_features: Any = fitted.features_
     summary = {
-        "model": str(model),
+        "model": str(output),
         "presence": str(presence),
         "background": str(background),
-        "columns": [column.name for column in encoder.columns_],
+        "features": [column.name for column in encoder.columns_],
         "presences": seen.num_rows,
         "background_points": region.num_rows,
         "kinds": fitted_features.kinds_,
-        "features": int(fitted.coef_.shape[1]),
-        "features_in_use": int(np.count_nonzero(fitted.coef_)),
+        "terms": int(fitted.coef_.shape[1]),
+        "terms_in_use": int(np.count_nonzero(fitted.coef_)),
         "gain": float(fitted.relative_gain_[0]),
         "prevalence": float(fitted.prevalence_[1]),
         "training_auc": float(properly.metrics.auc(y == 1, expit(score)).area),
         "sha256": {str(table): sha256_of(table) for table in (presence, background)},
         "version": properly.__version__,
     }
-    table_model = properly.tables.TableMaxent(encoder, fitted, output)
-    properly.save(table_model, model, metadata=summary)
-    return {**summary, "scored": score_table(table_model, predict, scored) if predict else None}
+    model = properly.tables.TableMaxent(encoder, fitted, scale)
+    properly.save(model, output, metadata=summary)
+    return {**summary, "scored": score_table(model, sites_file, scored) if sites_file else None}
 
 
 def _columns(
@@ -183,8 +220,8 @@ def show(summary: dict[str, Any], console: Any) -> None:
     """How the model fits, and what was written."""
     console.print(
         f"{summary['presences']:,} presences, {summary['background_points']:,} background points, "
-        f"{len(summary['columns'])} columns; kinds of features: {summary['kinds']}, {summary['features_in_use']} of "
-        f"{summary['features']} in use.\nRegularised training gain {summary['gain']:.4f}; in training, the AUC of "
+        f"{len(summary['features'])} features; kinds of terms: {summary['kinds']}, {summary['terms_in_use']} of "
+        f"{summary['terms']} terms in use.\nRegularised training gain {summary['gain']:.4f}; in training, the AUC of "
         f"presences against the background is {summary['training_auc']:.3f}."
     )
     console.print(f"\nModel: {summary['model']}")

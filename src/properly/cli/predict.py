@@ -13,19 +13,23 @@ from pathlib import Path
 from typing import Any
 
 import properly
-from properly.cli.arguments import Arguments, path
+from properly.cli.arguments import NOTATION, Arguments, add_notation, checked, one_of, path
 from properly.files import FilePath, check_output
 from properly.progress import progress
+
+_UNSEEN = ("refuse", "missing")
 
 
 def add_arguments(add: Arguments) -> None:
     add("model")
     add("table")
-    add("-o --output FILE", path)
+    add("-o --output FILE")
     add("--prefix TEXT")
-    add("--unseen", choices=["refuse", "missing"])
+    add("--unseen", choices=_UNSEEN)
+    add_notation(add)
 
 
+@checked(output=path, unseen=one_of(lambda: _UNSEEN), **NOTATION)
 def predict_table(
     model: FilePath,
     table: FilePath,
@@ -33,6 +37,8 @@ def predict_table(
     output: FilePath | None = None,
     prefix: str | None = None,
     unseen: str = "refuse",
+    separator: str | None = None,
+    decimal: str | None = None,
 ) -> dict[str, Any]:
     """Write a table with a model's probabilities for its rows, as ``properly predict`` does.
 
@@ -49,19 +55,37 @@ def predict_table(
         What the added columns begin with, before the class; probability_ if it is not given.
     unseen : {"refuse", "missing"}, default "refuse"
         Whether a category that did not occur in training is an error or counts as missing.
+    separator : str, optional
+        What separates the cells of a text file, such as ; or tab; recognised if it is not given.
+    decimal : {".", ","}, optional
+        The decimal sign of a text file; recognised if it is not given.
 
     Returns
     -------
     dict
         The "output" file, the number of its "rows", and the names of the added "columns".
     """
-    loaded = properly.load(model)
+    loaded = load_model(model)
     if not isinstance(loaded, properly.tables.TableClassifier):
         raise ValueError(
             f"{model} holds a {type(loaded).__name__}, which does not take tables; a model of properly fit, calibrate "
             "or maxent is needed."
         )
-    return score_table(loaded, table, output, prefix, unseen)
+    file = properly.tables.TableFile(table, separator=separator, decimal=decimal)
+    return score_table(loaded, file, output, prefix, unseen)
+
+
+def load_model(path: FilePath) -> Any:
+    """The model in a file; one of unknown types needs Python, where they can be trusted by name."""
+    try:
+        return properly.load(path)
+    except ValueError as error:
+        if "trusted=" not in str(error):
+            raise
+        raise ValueError(
+            f"{str(error).partition(' If you know them')[0]} No command loads such a file; if you trust it, use "
+            f"Python: properly.load({str(path)!r}, trusted=[...])."
+        ) from error
 
 
 def scored_path(table: FilePath) -> str:
@@ -76,23 +100,23 @@ def scored_path(table: FilePath) -> str:
 
 def score_table(
     model: properly.tables.TableClassifier,
-    table: FilePath,
+    file: properly.tables.TableFile,
     output: FilePath | None = None,
     prefix: str | None = None,
     unseen: str = "refuse",
 ) -> dict[str, Any]:
     """Write a table with the output of a model for its rows, batch by batch; returns the summary."""
-    tables, arrow, file = properly.tables, properly.tables.base.arrow, properly.tables.TableFile(table)
-    output = scored_path(table) if output is None else str(output)
+    tables, arrow = properly.tables, properly.tables.base.arrow
+    output = scored_path(file.path) if output is None else str(output)
     form = tables.base.format_of(output)
-    check_output(output, inputs=[table])
+    check_output(output, inputs=[file.path])
     file.require(column.name for column in model.encoder.columns_)
     added = model.output_columns
     if prefix is not None:
         added = [prefix + name.removeprefix(tables.models.PREFIX) for name in added]
     for name in added:
         if name in file.names:
-            raise tables.TableError(f"{table} already has a column {name!r}; choose another prefix with --prefix.")
+            raise tables.TableError(f"{file.path} already has a column {name!r}; choose another prefix with --prefix.")
     # Texts of a text file stay as they are in another one; other formats need their types.
     categories = [column.name for column in model.encoder.columns_ if column.kind == "category"]
     schema = file.schema if form.kind == "text" else file.typed_schema(categories)

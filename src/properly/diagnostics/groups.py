@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from properly.diagnostics.results import Result, jeffreys_interval
 from properly.inputs.forecast import Forecast, read_forecast, read_groups
-from properly.inputs.options import checked_confidence
+from properly.inputs.options import CONFIDENCE, checked_confidence
 from properly.losses import Loss, get_loss
 from properly.metrics.scores import decomposition_of
 from properly.numeric.probabilities import Array
@@ -76,7 +76,7 @@ def by_group(
     loss: str | Loss = "log",
     sample_weight: ArrayLike | None = None,
     classes: ArrayLike | None = None,
-    confidence: float = 0.9,
+    confidence: float = CONFIDENCE,
 ) -> GroupCalibration:
     """Whether forecasts are right in every group of rows, not only on the whole.
 
@@ -97,7 +97,7 @@ def by_group(
         A weight counts as that many rows.
     classes : labels, optional
         Where y does not have all of them.
-    confidence : float, default 0.9
+    confidence : float, default 0.95
 
     Examples
     --------

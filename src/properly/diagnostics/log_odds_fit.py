@@ -13,7 +13,7 @@ from scipy import special as sc
 from properly.calibration.base import Calibrator
 from properly.calibration.methods import calibrator_of
 from properly.diagnostics.results import Result, jeffreys_interval
-from properly.inputs.options import checked_confidence, checked_count, named
+from properly.inputs.options import CONFIDENCE, checked_confidence, checked_count, named
 from properly.inputs.scores import BinarySample, read_scores
 from properly.numeric.probabilities import Array
 
@@ -68,7 +68,7 @@ def log_odds_fit(
     calibrators: Iterable[str | Calibrator] | Mapping[str, str | Calibrator] = ("platt", "asymmetric_laplace"),
     *,
     n_bins: int = 25,
-    confidence: float = 0.9,
+    confidence: float = CONFIDENCE,
     sample_weight: ArrayLike | None = None,
 ) -> LogOddsFit:
     """The log-odds of the positive class as a function of the score: as observed, and as calibrators estimate them.
@@ -93,7 +93,7 @@ def log_odds_fit(
     n_bins : int, default 25
         Bins have equal shares of rows, averaged over the classes, so that a rare class is not in one bin. Equal scores
         stay together, which may make for fewer bins.
-    confidence : float, default 0.9
+    confidence : float, default 0.95
     sample_weight : array of shape (n,), optional
         A weight counts as that many rows.
 

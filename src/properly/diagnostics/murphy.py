@@ -12,7 +12,7 @@ from scipy import special as sc
 
 from properly.diagnostics.results import THRESHOLD, ForecasterCurves, ThresholdCurves
 from properly.inputs.forecast import Forecast, read_named, read_thresholds
-from properly.inputs.options import checked_confidence
+from properly.inputs.options import CONFIDENCE, checked_confidence
 from properly.metrics.thresholds import distinct_forecasts, errors_at, shares_below
 from properly.numeric.probabilities import Array
 
@@ -150,7 +150,7 @@ def murphy_difference(
     sample_weight: ArrayLike | None = None,
     classes: ArrayLike | None = None,
     thresholds: ArrayLike | None = None,
-    confidence: float = 0.9,
+    confidence: float = CONFIDENCE,
 ) -> MurphyDifference:
     """Error of the forecaster p less that of another at every threshold, with an interval at each alone.
 
@@ -164,7 +164,7 @@ def murphy_difference(
         As for `murphy`, but for one forecaster. A weight counts as that many rows.
     other : array of shape (n,) or (n, 2)
         What to compare with.
-    confidence : float, default 0.9
+    confidence : float, default 0.95
 
     Examples
     --------

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from properly.diagnostics.results import Result
 from properly.inputs.forecast import Forecast, read_binary, read_forecast
-from properly.inputs.options import Seed, checked_confidence, checked_count
+from properly.inputs.options import CONFIDENCE, Seed, checked_confidence, checked_count
 from properly.metrics.thresholds import grouped_forecasts
 from properly.numeric.isotonic import isotonic_rates
 from properly.numeric.probabilities import Array
@@ -79,7 +79,7 @@ def reliability(
     sample_weight: ArrayLike | None = None,
     classes: ArrayLike | None = None,
     n_resamples: int = 200,
-    confidence: float = 0.9,
+    confidence: float = CONFIDENCE,
     random_state: Seed = 0,
     max_points: int = 100_000,
 ) -> Reliability:
@@ -102,7 +102,7 @@ def reliability(
     classes : pair of labels, optional
         The negative and the positive one, where the labels found do not tell.
     n_resamples : int, default 200
-    confidence : float, default 0.9
+    confidence : float, default 0.95
         Of the band, at each forecast alone.
     random_state : int, RandomState or None, default 0
     max_points : int, default 100_000
@@ -129,7 +129,7 @@ def reliability(
 def reliability_of(
     forecast: Forecast,
     n_resamples: int = 200,
-    confidence: float = 0.9,
+    confidence: float = CONFIDENCE,
     random_state: Seed = 0,
     max_points: int = 100_000,
 ) -> Reliability:
@@ -211,7 +211,7 @@ def multiclass_reliability(
     sample_weight: ArrayLike | None = None,
     classes: ArrayLike | None = None,
     n_resamples: int = 200,
-    confidence: float = 0.9,
+    confidence: float = CONFIDENCE,
     random_state: Seed = 0,
     max_points: int = 10_000,
 ) -> MulticlassReliability:
@@ -257,7 +257,7 @@ def _checked_settings(
 def multiclass_reliability_of(
     forecast: Forecast,
     n_resamples: int = 200,
-    confidence: float = 0.9,
+    confidence: float = CONFIDENCE,
     random_state: Seed = 0,
     max_points: int = 10_000,
 ) -> MulticlassReliability:

@@ -26,7 +26,7 @@ from properly.kernels import Block
 from properly.numeric.probabilities import Array, as_float
 
 BATCH_BYTES = 2**24
-_FORMATS = {ending: form.kind for ending, form in FORMATS.items() if form.kind != "text"}
+_FORMATS = {ending: form.kind for ending, form in FORMATS.items() if form.kind in ("parquet", "ipc")}
 
 
 class Stream:

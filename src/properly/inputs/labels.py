@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -135,6 +136,82 @@ def require_several_classes(classes: NDArray[Any]) -> None:
     """Refuse a single class."""
     if len(classes) < 2:
         raise ValueError(f"y holds one class only, {classes.tolist()[0]!r}; at least 2 classes are needed.")
+
+
+# Pairs of labels of which everybody takes the second for the positive one; in upper or lower case, as texts or numbers.
+_PAIRS = (("0", "1"), ("false", "true"), ("no", "yes"), ("-1", "1"))
+
+
+def positive_of(classes: Sequence[Any] | NDArray[Any]) -> int | None:
+    """The position of the positive one of two classes, where the labels tell: 0/1, false/true, no/yes, -1/1.
+
+    None where they do not, as with fraud/ok; sorted order would make "ok" the positive class.
+
+    >>> positive_of(["Yes", "no"]), positive_of([-1.0, 1.0]), positive_of(["fraud", "ok"])
+    (0, 1, None)
+    """
+    if len(classes) != 2:
+        return None
+    first, second = (_plain(label) for label in classes)
+    return 1 if (first, second) in _PAIRS else 0 if (second, first) in _PAIRS else None
+
+
+def _plain(label: Any) -> str:
+    """A label as a text in lower case, 1.0 as 1."""
+    text = str(label).strip().lower()
+    whole = text.removesuffix(".0")
+    return whole if whole.lstrip("-").isdigit() else text
+
+
+def positive_last(y: ArrayLike) -> NDArray[Any] | None:
+    """The classes of y in the order (negative, positive), which a single column of probabilities needs to know.
+
+    None if y does not hold two classes.
+
+    >>> positive_last(["Yes", "no", "no"]).tolist()
+    ['no', 'Yes']
+    """
+    found = found_classes(column_or_1d(y))
+    if len(found) != 2:
+        return None
+    position = positive_of(found.tolist())
+    if position is None:
+        first, second = found.tolist()
+        raise ValueError(
+            f"p is one column, but the labels {first!r} and {second!r} do not tell which class it is for; name them in "
+            f"the order negative, positive, as in classes=[{second!r}, {first!r}], or pass both columns of p."
+        )
+    return found if position else found[::-1]
+
+
+def two_shares(share: Any, classes: Sequence[Any] | NDArray[Any], name: str) -> dict[Any, Any]:
+    """The shares of two classes by label, from that of one: a number is that of the positive class, a dict names it.
+
+    >>> two_shares(0.25, ["no", "yes"], "population_rate"), two_shares({"fraud": 0.25}, ["fraud", "ok"], "true_prior")
+    ({'no': 0.75, 'yes': 0.25}, {'fraud': 0.25, 'ok': 0.75})
+    >>> two_shares(0.25, ["fraud", "ok"], "population_rate")
+    Traceback (most recent call last):
+    ValueError: population_rate is the share of the positive class, but the labels 'fraud' and 'ok' do not tell which of
+    them that is; name it, as in population_rate={'fraud': 0.25}.
+    """
+    labels = np.asarray(classes).tolist()
+    if isinstance(share, Mapping):
+        given = dict(share)
+        unknown = [label for label in given if label not in labels]
+        if unknown:
+            raise ValueError(f"{name} names {unknown[0]!r}, which is not one of the classes {labels}.")
+        if len(given) != 1:
+            return given
+        ((label, value),) = given.items()
+    else:
+        position, value = positive_of(labels), share
+        if position is None:
+            raise ValueError(
+                f"{name} is the share of the positive class, but the labels {labels[0]!r} and {labels[1]!r} do not "
+                f"tell which of them that is; name it, as in {name}={{{labels[0]!r}: {share!r}}}."
+            )
+        label = labels[position]
+    return {each: value if each == label else 1.0 - value for each in labels}
 
 
 def require_two_classes(classes: NDArray[Any]) -> None:

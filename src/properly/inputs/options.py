@@ -127,6 +127,9 @@ def named(things: Iterable[T] | Mapping[str, T], reserved: Iterable[str] = ()) -
     return dict(zip(numbered(each if isinstance(each, str) else repr(each) for each in listed), listed, strict=True))
 
 
+CONFIDENCE = 0.95  # of all intervals and bands, unless another one is asked for
+
+
 def checked_confidence(confidence: object) -> float:
     """A probability strictly between 0 and 1."""
     check_interval(confidence, "confidence", 0.0, 1.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 
 from properly import kernels
 from properly.engines import Engine, MemoryEngine
+from properly.inputs.labels import two_shares
 from properly.inputs.options import check_interval, choose
 from properly.kernels import Block, LinearModel, Statistic
 from properly.linear.estimator import LinearEstimator
@@ -38,10 +39,11 @@ class RareEventLogisticRegression(LinearEstimator):
         - "firth": maximise the likelihood times √|information| (Firth 1993): this removes the first-order bias, and
           the estimates are finite also for separated classes.
         - "king-zeng-bias": subtract the estimated bias from the maximum-likelihood coefficients (King & Zeng 2001).
-    population_rate : float or None, default None
-        The share of the second class where the probabilities will be used, if it differs from that of the sample
-        (case-control studies, purchased negatives); None means that of the sample. The intercept is shifted by
-        the difference of the log-odds; other coefficients do not depend on it.
+    population_rate : float, dict or None, default None
+        The share of the positive class where the probabilities will be used, if it differs from that of the sample
+        (case-control studies, purchased negatives); None means that of the sample. The labels must tell which class is
+        positive (0/1, false/true, no/yes, -1/1), or a dict names it, as in {"fraud": 0.002}. The intercept is shifted
+        by the difference of the log-odds; other coefficients do not depend on it.
     C : float, default np.inf
         Inverse strength of a ridge penalty on top, as in `ProperLinearClassifier`; by default there is none. "firth"
         then maximises ln likelihood + ½ ln|information| - ½‖w‖²/C.
@@ -76,7 +78,7 @@ class RareEventLogisticRegression(LinearEstimator):
     only_two_classes: ClassVar[bool] = True
 
     correction: str = "firth"
-    population_rate: float | None = None
+    population_rate: float | Mapping[Any, float] | None = None
     _: KW_ONLY
     C: float = np.inf
     random_state: Any = None
@@ -84,7 +86,9 @@ class RareEventLogisticRegression(LinearEstimator):
     def _fits(self, engine: Engine, classes: NDArray[Any], class_weight: Array) -> tuple[Sequence[Fit], Link | None]:
         self.sample_rate_ = float(class_weight[1] / class_weight.sum())
         fit, fitted_rate = self._methods()[self.correction](engine, class_weight)
-        rate = self.sample_rate_ if self.population_rate is None else self.population_rate
+        rate = self.sample_rate_
+        if self.population_rate is not None:
+            rate = two_shares(self.population_rate, classes, "population_rate")[classes.tolist()[1]]
         self.intercept_shift_ = _log_odds(rate) - _log_odds(fitted_rate) if rate != fitted_rate else 0.0
         return [fit._replace(intercept=fit.intercept + self.intercept_shift_)], Logit()
 
@@ -100,8 +104,10 @@ class RareEventLogisticRegression(LinearEstimator):
         choose(self.correction, self._methods(), "correction")
         Penalty.of(self.C)
         if self.population_rate is not None:
-            subject = "population_rate, the share of the second class in the population,"
-            check_interval(self.population_rate, subject, 0.0, 1.0)
+            rate: Any = self.population_rate
+            if isinstance(rate, Mapping) and len(rate) == 1:
+                (rate,) = rate.values()
+            check_interval(rate, "population_rate, the share of the positive class in the population,", 0.0, 1.0)
         shifted = self.population_rate is not None or self.correction in ("undersampling", "weighting")
         if shifted and not self.fit_intercept:
             raise ValueError(

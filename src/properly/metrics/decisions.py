@@ -27,20 +27,40 @@ _NEARLY = 1e-6
 _HUGE = np.finfo(np.float64).max / 8.0
 
 
-def parse_costs(text: str) -> tuple[float, float]:
-    """Costs written as "false positive:false negative".
+def parse_costs(text: str) -> tuple[Any, ...]:
+    """Costs written as "false positive:false negative", or for K classes as K rows "0:1:4,1:0:1,4:1:0".
+
+    A row holds the costs of all decisions for one true class; the classes are in sorted order.
 
     >>> parse_costs("1:20")
     (1.0, 20.0)
+    >>> parse_costs("0:1:4,1:0:1,4:1:0")
+    ((0.0, 1.0, 4.0), (1.0, 0.0, 1.0), (4.0, 1.0, 0.0))
     """
     try:
-        false_positive, false_negative = (float(part) for part in text.split(":"))
+        rows = tuple(tuple(float(part) for part in row.split(":")) for row in text.split(","))
     except (AttributeError, ValueError):
+        rows = ()
+    lengths = [len(row) for row in rows]
+    if lengths != [2] and not (len(rows) > 1 and set(lengths) == {len(rows)}):
         raise ValueError(
-            f"costs must be two numbers, of a false positive and a false negative, written like 1:20, got {text!r}."
-        ) from None
-    cost_matrix((false_positive, false_negative))
-    return false_positive, false_negative
+            "costs must be two numbers, of a false positive and a false negative (for K > 2 classes K rows of K, "
+            f"cost[true, decision], such as 0:1:4,1:0:1,4:1:0), written like 1:20, got {text!r}."
+        )
+    costs = rows[0] if len(rows) == 1 else rows
+    cost_matrix(costs)
+    return costs
+
+
+def written_costs(costs: Any) -> str:
+    """Costs as `parse_costs` reads them; a text stays as it is.
+
+    >>> written_costs((1, 20)), written_costs(np.eye(2))
+    ('1:20', '1:0,0:1')
+    """
+    if isinstance(costs, str):
+        return costs
+    return ",".join(":".join(f"{cost:.15g}" for cost in row) for row in np.atleast_2d(costs))
 
 
 def cost_matrix(costs: ArrayLike) -> Array:
@@ -94,6 +114,19 @@ def binary_costs(costs: ArrayLike) -> Array:
         raise ValueError(
             "costs contradict themselves: an error must not cost less than the right decision, and one of the two "
             f"errors must cost more; got cost[true, decision] = {matrix.tolist()}."
+        )
+    return matrix
+
+
+def class_costs(costs: ArrayLike, n_classes: int) -> Array:
+    """The costs of a number of classes, as cost[true, decision]: `binary_costs` for two, a full matrix for more."""
+    if n_classes == 2:
+        return binary_costs(costs)
+    matrix = cost_matrix(costs)
+    if matrix.shape != (n_classes, n_classes):
+        raise ValueError(
+            f"the costs of {n_classes} classes must be a matrix cost[true, decision] of shape "
+            f"({n_classes}, {n_classes}), got {np.asarray(costs).tolist()!r}."
         )
     return matrix
 
@@ -159,6 +192,12 @@ def decide(
     if matrix.ndim == 3 and len(matrix) != n_rows:
         raise ValueError(f"costs has {len(matrix)} matrices, p has {n_rows} rows: every row needs one.")
     limit = _reject_costs(reject_cost, n_rows)
+    decisions = decisions_of(values, complement, matrix, limit)
+    return decisions if classes is None else _labels(to_numpy(decisions), classes, n_classes, limit is not None)
+
+
+def decisions_of(values: Array, complement: Array | None, matrix: Array, limit: Array | None = None) -> Any:
+    """`decide` for checked probabilities, costs from `cost_matrix` and costs of not deciding, as positions."""
 
     def decided(rows: slice) -> Any:
         own = matrix if matrix.ndim == 2 else matrix[rows]
@@ -166,12 +205,11 @@ def decide(
         return _cheapest(values[rows, ...], q, own, None if limit is None else limit[rows])
 
     if is_foreign(values):
-        decisions = decided(slice(None))
-    else:
-        decisions = np.empty(n_rows, dtype=np.intp)
-        for start in range(0, n_rows, _BLOCK):
-            decisions[start : start + _BLOCK] = decided(slice(start, start + _BLOCK))
-    return decisions if classes is None else _labels(to_numpy(decisions), classes, n_classes, limit is not None)
+        return decided(slice(None))
+    decisions = np.empty(len(values), dtype=np.intp)
+    for start in range(0, len(values), _BLOCK):
+        decisions[start : start + _BLOCK] = decided(slice(start, start + _BLOCK))
+    return decisions
 
 
 def _cheapest(p: Array, complement: Array | None, matrix: Array, limit: Array | None) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy import special as sc
 from sklearn.utils import check_random_state
 
-from properly.inputs.options import Seed, checked_confidence, checked_count
+from properly.inputs.options import CONFIDENCE, Seed, checked_confidence, checked_count
 from properly.inputs.weights import checked_weight
 from properly.numeric.probabilities import Array, as_float
 
@@ -78,7 +77,7 @@ def paired_bootstrap(
     *,
     sample_weight: ArrayLike | None = None,
     n_resamples: int = 2000,
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
     random_state: Seed = None,
 ) -> PairedDifference:
     """The difference of two mean losses, a - b (below 0: a is better), with a bootstrap interval.
@@ -122,38 +121,80 @@ def bootstrap_of(
     difference: Array,
     weight: Array | None,
     n_resamples: int = 2000,
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
     random_state: Seed = None,
 ) -> PairedDifference:
     """`paired_bootstrap` of the finite differences of checked losses, row by row; no weight is 0."""
-    generator = check_random_state(random_state)
-    sums, masses = _units(difference, weight, generator)
-    centre = float(sums.sum() / masses.sum())
-    resampled = np.concatenate(list(_resampled_means(sums, masses, n_resamples, generator)))
+    centres, samples = _resampled_means(difference[None], weight, n_resamples, check_random_state(random_state))
+    centre, resampled = float(centres[0]), samples[0]
     low, high = np.quantile(resampled, [0.5 - 0.5 * confidence, 0.5 + 0.5 * confidence])
     beyond = int(min(np.count_nonzero(resampled <= 0.0), np.count_nonzero(resampled >= 0.0)))
     p_value = min(1.0, 2.0 * (1 + beyond) / (1 + len(resampled)))
     return PairedDifference(centre, float(low), float(high), p_value, float(resampled.std()))
 
 
-def _units(difference: Array, weight: Array | None, generator: np.random.RandomState) -> tuple[Array, Array]:
-    """What is drawn: weighted differences and weights of rows, or of groups of rows."""
-    mass = np.ones(len(difference)) if weight is None else weight
-    if len(difference) <= _MOST_UNITS:
-        return difference * mass, mass
-    group = generator.randint(_MOST_UNITS, size=len(difference), dtype=np.int32)
-    sums = np.bincount(group, difference if weight is None else difference * weight, _MOST_UNITS).astype(np.float64)
-    masses = np.bincount(group, weight, _MOST_UNITS).astype(np.float64)
-    used = masses > 0.0
-    return sums[used], masses[used]
+def simultaneous_bootstrap_of(
+    differences: Array,
+    weight: Array | None,
+    n_resamples: int = 2000,
+    confidence: float = CONFIDENCE,
+    random_state: Seed = None,
+) -> list[PairedDifference]:
+    """Several differences, of shape (m, n), on the same rows: intervals that hold together, and adjusted p-values.
+
+    With t = max_j |resampled mean_j - mean_j| / error_j of a resample, an interval is mean_j ± c·error_j with c the
+    quantile of t, and a p-value is the share of the resamples with t >= |mean_j| / error_j (one more is counted there).
+    All intervals contain the true means, and no true mean of 0 has a p-value of 1 - confidence or less, with the
+    probability `confidence`. An interval excludes 0 exactly if the p-value is that small.
+
+    References
+    ----------
+    Westfall & Young (1993), Resampling-based multiple testing (the single-step method).
+
+    Examples
+    --------
+    >>> rows = np.array([[0.1, 0.3, 0.2, 0.2], [0.1, -0.1, 0.2, -0.2]])
+    >>> [(each.low > 0, each.p_value < 0.05) for each in simultaneous_bootstrap_of(rows, None, random_state=0)]
+    [(True, True), (False, False)]
+    """
+    means, samples = _resampled_means(differences, weight, n_resamples, check_random_state(random_state))
+    errors = samples.std(axis=1)
+    unit = np.where(errors > 0.0, errors, 1.0)
+    largest = np.sort((np.abs(samples - means[:, None]) / unit[:, None]).max(axis=0))
+    size = np.where(errors > 0.0, np.abs(means) / unit, np.where(means == 0.0, 0.0, np.inf))
+    p_values = (1 + n_resamples - np.searchsorted(largest, size)) / (1 + n_resamples)
+    beyond = int(
+        (1.0 - confidence) * (1 + n_resamples)
+    )  # resamples beyond the limit, with the one more that is counted
+    reach = (largest[n_resamples - beyond] if beyond else np.inf) * errors
+    found = np.column_stack([means, means - reach, means + reach, p_values, errors])
+    return [PairedDifference(*each) for each in found.tolist()]
 
 
-def _resampled_means(sums: Array, masses: Array, n_resamples: int, generator: np.random.RandomState) -> Iterator[Array]:
-    size = len(sums)
-    at_once = max(1, _DRAWS_AT_ONCE // size)
+def _resampled_means(
+    differences: Array, weight: Array | None, n_resamples: int, generator: np.random.RandomState
+) -> tuple[Array, Array]:
+    """The weighted means of m differences, of shape (m,), and those of resamples, of shape (m, n_resamples)."""
+    sums, masses = _units(differences, weight, generator)
+    size = len(masses)
+    at_once, found = max(1, _DRAWS_AT_ONCE // size), []
     for start in range(0, n_resamples, at_once):
         draw = generator.randint(size, size=(min(at_once, n_resamples - start), size), dtype=np.int32)
-        yield sums[draw].sum(axis=1) / masses[draw].sum(axis=1)
+        found.append([each[draw].sum(axis=1) for each in sums] / masses[draw].sum(axis=1))
+    return sums.sum(axis=1) / masses.sum(), np.concatenate(found, axis=1)
+
+
+def _units(differences: Array, weight: Array | None, generator: np.random.RandomState) -> tuple[Array, Array]:
+    """What is drawn: weighted differences and weights of rows, or of groups of rows."""
+    n_rows = differences.shape[1]
+    mass = np.ones(n_rows) if weight is None else weight
+    if n_rows <= _MOST_UNITS:
+        return differences * mass, mass
+    group = generator.randint(_MOST_UNITS, size=n_rows, dtype=np.int32)
+    sums = np.array([np.bincount(group, each * mass, _MOST_UNITS) for each in differences])
+    masses = np.bincount(group, mass, _MOST_UNITS).astype(np.float64)
+    used = masses > 0.0
+    return sums[:, used], masses[used]
 
 
 def _losses(

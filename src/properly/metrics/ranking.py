@@ -10,7 +10,7 @@ from scipy import optimize
 from scipy import special as sc
 
 from properly.inputs.forecast import Forecast, read_binary
-from properly.inputs.options import checked_confidence
+from properly.inputs.options import CONFIDENCE, checked_confidence
 from properly.metrics.paired import PairedDifference
 from properly.metrics.thresholds import DistinctForecasts, distinct_forecasts, distinct_in_order
 from properly.numeric.probabilities import Array
@@ -31,7 +31,7 @@ def auc(
     y: ArrayLike,
     p: ArrayLike,
     *,
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
     sample_weight: ArrayLike | None = None,
     classes: ArrayLike | None = None,
 ) -> AreaUnderCurve:
@@ -68,7 +68,7 @@ def auc(
     return auc_of(read_binary(y, p, sample_weight, classes), level)
 
 
-def auc_of(forecast: Forecast, confidence: float = 0.95) -> AreaUnderCurve:
+def auc_of(forecast: Forecast, confidence: float = CONFIDENCE) -> AreaUnderCurve:
     """`auc` of a checked forecast of two classes."""
     z = float(sc.ndtri(0.5 + 0.5 * confidence))
     n_negative, n_positive = _checked_classes(forecast)
@@ -88,7 +88,7 @@ def auc_difference(
     p_a: ArrayLike,
     p_b: ArrayLike,
     *,
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
     sample_weight: ArrayLike | None = None,
     classes: ArrayLike | None = None,
 ) -> PairedDifference:

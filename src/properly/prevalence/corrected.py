@@ -26,7 +26,7 @@ from properly.inputs.options import choose
 from properly.inputs.unwrap import layers, weight_parameter
 from properly.inputs.weights import checked_weight
 from properly.numeric.arrays import Array, constant, floats, namespace
-from properly.prevalence.prior import as_prior, by_class, log_prior_ratio, weighted_prior
+from properly.prevalence.prior import as_prior, log_prior_ratio, shares_of, weighted_prior
 
 
 @dataclass(eq=False, repr=False)
@@ -51,8 +51,9 @@ class PriorCorrectedClassifier(MetaEstimatorMixin, LogScoreClassifier):
           discriminant analysis where they are given. In a pipeline those of the last step, in a search those of the
           best estimator. Parameters and steps whose effect is not known, such as one that samples rows, are refused.
         - "from y": the shares of the classes in y.
-        - A float is the share of the second of two classes, an array has the shares of all classes in sorted order, a
-          dict has them by label.
+        - A float is the share of the positive one of two classes, which the labels must tell: 0/1, false/true, no/yes
+          or -1/1. A dict has the shares by label, of two classes perhaps of one only, as in {"fraud": 0.002}. An array
+          has those of all classes in sorted order.
     true_prior : "from y", float, array or dict, default "from y"
         The class proportions where the probabilities will be used.
 
@@ -220,7 +221,7 @@ def prior_rule(prior: Any, table: Mapping[str, PriorRule], classes: NDArray[Any]
     """How a prior is found once the estimator is fitted; what the user gave is checked at once."""
     if isinstance(prior, str):
         return choose(prior, table, name)
-    given = as_prior(by_class(prior, classes, name) if isinstance(prior, Mapping) else prior, len(classes), name)
+    given = as_prior(shares_of(prior, classes, name), len(classes), name)
     return lambda totals, fitted: given
 
 

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from properly.inputs.forecast import read_probabilities
+from properly.inputs.labels import two_shares
 from properly.inputs.options import choose
 from properly.numeric.arrays import Array, as_float, columns_of, constant, floats, is_foreign, namespace, to_numpy
 from properly.numeric.probabilities import unwrap
@@ -191,6 +192,15 @@ def as_columns(p: ArrayLike, name: str) -> Array:
     values = to_numpy(p) if is_foreign(p) else as_float(p, name)
     second, first = read_probabilities(values if values.ndim else values[None], name)
     return second if second.ndim == 2 else np.column_stack([1.0 - second if first is None else first, second])
+
+
+def shares_of(prior: Any, classes: NDArray[Any], name: str) -> Any:
+    """A prior that `as_prior` takes: a dict in the order of the classes, a number as the share of the positive one."""
+    if len(classes) == 2 and (isinstance(prior, Mapping) or np.ndim(prior) == 0):
+        if not isinstance(prior, Mapping):
+            as_prior(prior, 2, name)  # what is no share is refused first
+        prior = two_shares(prior, classes, name)
+    return by_class(prior, classes, name) if isinstance(prior, Mapping) else prior
 
 
 def by_class(values: Mapping[Any, Any], classes: ArrayLike, name: str) -> Array:

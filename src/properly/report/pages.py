@@ -1,11 +1,11 @@
-"""Whole pages: of an audit, and of a fit."""
+"""Whole pages: of an audit, of a fit, and of a calibration."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -13,8 +13,11 @@ from pathlib import Path
 from properly import __version__
 from properly.audit.results import Audit
 from properly.comparison import Comparison
+from properly.report.findings import Findings
 from properly.report.html import element, page
-from properly.report.sections import SECTIONS, Findings
+from properly.report.sections import SECTIONS
+from properly.tables.importances import Importances
+from properly.tables.summaries import TableSummary
 
 
 def audit_page(audit: Audit, *, facts: Mapping[str, str] | None = None, title: str = "Audit of probabilities") -> str:
@@ -39,25 +42,70 @@ def audit_page(audit: Audit, *, facts: Mapping[str, str] | None = None, title: s
         f"Are the probabilities right: of the {rows}, does one in ten belong to it? And what is gained by "
         "recalibrating them?"
     )
-    return _page(title, asked, Findings(audit, facts=facts or {}))
+    return _page(title, asked, Findings(audit, recalibrated=audit, facts=facts or {}))
 
 
-def fit_page(comparison: Comparison, audit: Audit, facts: Mapping[str, str], title: str) -> str:
-    """A comparison of models and the audit of the best one's probabilities, as one HTML file.
+def fit_page(
+    comparison: Comparison,
+    audit: Audit,
+    facts: Mapping[str, str],
+    title: str,
+    *,
+    warnings: Sequence[str] = (),
+    importances: Importances | None = None,
+    data: TableSummary | None = None,
+) -> str:
+    """A comparison of models and the audit of the chosen one's probabilities, as one HTML file.
 
     Parameters
     ----------
     comparison : properly.comparison.Comparison
     audit : Audit
-        Of the probabilities of the best model for held-out rows.
+        Of the probabilities of the chosen model for held-out rows.
     facts : mapping from str to str
     title : str
+    warnings : sequence of str
+        About columns, for the top of the page.
+    importances : properly.tables.importances.Importances, optional
+        Of the chosen model, fitted to all rows.
+    data : properly.tables.summaries.TableSummary, optional
+        What the models learned from.
     """
     asked = (
         f"Which of {len(comparison.names)} models gives the best probabilities on held-out rows, and are those of the "
-        f"best, {comparison.best}, right?"
+        f"chosen one, {comparison.choice}, right?"
     )
-    return _page(title, asked, Findings(audit, comparison, facts))
+    findings = Findings(
+        audit, comparison=comparison, importances=importances, data=data, facts=facts, warnings=warnings
+    )
+    return _page(title, asked, findings)
+
+
+def calibrate_page(before: Audit | None, after: Audit, facts: Mapping[str, str], title: str) -> str:
+    """Probabilities from a calibrator that was fitted to other rows, compared with those before, as one HTML file.
+
+    Parameters
+    ----------
+    before : Audit or None
+        Of the probabilities as they were, with those after calibration as `calibrated`; None if the scores were no
+        probabilities.
+    after : Audit
+        Of the calibrated probabilities of held-out rows.
+    facts : mapping from str to str
+    title : str
+
+    Examples
+    --------
+    >>> from properly.audit import audit
+    >>> y, p, calibrated = [0, 1, 0, 1, 1, 0], [0.1, 0.7, 0.6, 0.8, 0.4, 0.2], [0.2, 0.6, 0.5, 0.7, 0.4, 0.3]
+    >>> before, after = audit(y, p, calibrated=calibrated), audit(y, calibrated)
+    >>> page = calibrate_page(before, after, {"rows": "6"}, "Calibration of p")
+    >>> "What recalibration changes" in page
+    True
+    """
+    asked = "Are the calibrated probabilities of held-out rows right"
+    asked += "?" if before is None else ", and what was gained by calibrating the probabilities?"
+    return _page(title, asked, Findings(after, recalibrated=before, facts=facts))
 
 
 def _page(title: str, asked: str, findings: Findings) -> str:

@@ -29,6 +29,7 @@ arrow: Any = _Module("pyarrow")
 compute: Any = _Module("pyarrow.compute")
 csv: Any = _Module("pyarrow.csv")
 ipc: Any = _Module("pyarrow.ipc")
+json: Any = _Module("pyarrow.json")
 parquet: Any = _Module("pyarrow.parquet")
 types: Any = _Module("pyarrow.types")
 
@@ -151,7 +152,7 @@ def format_of(path: str) -> Format:
     '\\t'
     >>> format_of("a.xlsx")
     Traceback (most recent call last):
-    properly.tables.base.TableError: a.xlsx: the ending must be one of .csv, .tsv, .csv.gz, .tsv.gz, .parquet, .pq,
-    .arrow, .feather, .ipc.
+    properly.tables.base.TableError: a.xlsx: the ending must be one of .csv, .tsv, .jsonl, .ndjson, .csv.gz, .tsv.gz,
+    .jsonl.gz, .ndjson.gz, .csv.zst, .tsv.zst, .jsonl.zst, .ndjson.zst, .parquet, .pq, .arrow, .feather, .ipc.
     """
     return FORMATS[ending_of(path).lower()]

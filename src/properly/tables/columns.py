@@ -119,6 +119,15 @@ def typed_column(column: Any) -> Any:
     return cells.cast(arrow.bool_()) if compute.all(truths).as_py() else column
 
 
+def dated_type(column: Any) -> Any:
+    """The type of a column of JSON: texts that are all dates are points in time, with microseconds."""
+    if types.is_timestamp(column.type):  # which Arrow finds in dates without fractions of seconds only
+        column = column.cast(arrow.string())
+    cells = _cells(column) if is_text(column.type) else None
+    found = None if cells is None or cells.null_count == len(cells) else _cast(cells, *_times())
+    return column.type if found is None else found.type
+
+
 def joined_type(first: Any, second: Any) -> Any:
     """The type of two parts of a column of a text file together."""
     if first == second or types.is_null(second):

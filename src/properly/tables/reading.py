@@ -1,28 +1,22 @@
-"""Tables from files: CSV, Parquet and Arrow, read whole or in batches."""
+"""Tables from files: CSV, JSON lines, Parquet and Arrow, read whole or in batches."""
 
 from __future__ import annotations
 
 import os
-import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from properly.files import Format
-from properly.tables.base import TableError, arrow, csv, format_of, ipc, parquet, require_columns
-from properly.tables.columns import MISSING, joined_type, typed_column
+from properly.tables.base import TableError, arrow, format_of, ipc, parquet, require_columns
+from properly.tables.columns import joined_type, typed_column
+from properly.tables.content import check_content
+from properly.tables.json_lines import json_batches, json_schema
+from properly.tables.text import Notation, recognised, require_several, text_batches, text_names, text_problem
 
 BATCH_BYTES = 2**21
 BATCH_ROWS = 2**16
-_PIECE = 2**21
-_QUOTE = b'"'
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-# What Arrow says of a row with another number of cells than the header.
-_RAGGED = re.compile(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+)")
 
 
 class TableFile:
@@ -35,10 +29,24 @@ class TableFile:
     Parameters
     ----------
     path : path
-        The ending determines the format: .csv, .tsv, .csv.gz, .tsv.gz, .parquet, .pq, .arrow, .feather, .ipc.
+        The ending determines the format: .csv, .tsv, .jsonl or .ndjson (also with .gz or .zst after it), .parquet, .pq,
+        .arrow, .feather, .ipc.
+    separator : str, optional
+        What separates the cells of a text file; recognised if it is not given (`properly.tables.text.recognised`).
+    decimal : {".", ","}, optional
+        What stands before the decimals of a number in a text file; recognised if it is not given.
+
+    Attributes
+    ----------
+    notation : Notation
+        Separator and decimal sign of a text file; without meaning for other formats.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    notation = Notation(",", ".")
+
+    def __init__(
+        self, path: str | os.PathLike[str], *, separator: str | None = None, decimal: str | None = None
+    ) -> None:
         self.path = str(path)
         self.format = format_of(self.path)
         self._quotes_checked = False
@@ -49,6 +57,9 @@ class TableFile:
         if not Path(path).stat().st_size:
             raise TableError(f"{self.path} is empty.")
         with _readable(self):
+            check_content(self.path, self.format)
+            if self.format.kind == "text":
+                self.notation = recognised(self.path, self.format, separator, decimal)
             self.schema, self.n_rows = _READERS[self.format.kind][0](self)
         repeated = [name for name, count in Counter(self.schema.names).items() if count > 1]
         if repeated:
@@ -116,67 +127,22 @@ def _readable(file: TableFile) -> Iterator[None]:
     except (TableError, FileNotFoundError, PermissionError, IsADirectoryError):
         raise
     except (arrow.ArrowException, OSError, EOFError, UnicodeDecodeError) as error:
-        problem = _text_problem(error, file) if file.format.kind == "text" else None
+        problem = text_problem(error, file.notation, BATCH_BYTES) if file.format.kind == "text" else None
         if problem is None:
             reason = " ".join(str(error).split()).rstrip(".")
             problem = f" cannot be read: it is damaged, incomplete or of another format ({reason})."
         raise TableError(f"{file.path}{problem}") from error
 
 
-def _text_problem(error: Exception, file: TableFile) -> str | None:
-    """The usual mistakes in text files."""
-    if "UTF8" in str(error) or isinstance(error, UnicodeDecodeError):
-        return " is not encoded in UTF-8; convert it first."
-    if "straddling" in str(error):
-        return f" has a row of more than {BATCH_BYTES:,} bytes, the most that can be read; use Parquet."
-    ragged = _RAGGED.search(str(error))
-    if ragged is None:
-        return None
-    row, expected, found = ragged.groups()
-    return (
-        f": {'a row' if row is None else f'line {row}'} has {found} cells, the header {expected}; cells are separated "
-        f"by {file.format.delimiter!r}, and a cell that holds this must stand in quotation marks."
-    )
-
-
-def _opened(path: str, form: Format) -> Any:
-    """The bytes of a text file, unpacked."""
-    return arrow.input_stream(path, compression="gzip" if form.gzipped else None)
-
-
-def _text_reader(file: TableFile, columns: list[str] | None = None) -> Any:
-    """Arrow's reader: of texts if columns are named, else one that knows the header."""
-    return csv.open_csv(
-        _opened(file.path, file.format),
-        read_options=csv.ReadOptions(use_threads=False, block_size=BATCH_BYTES),
-        parse_options=csv.ParseOptions(delimiter=file.format.delimiter, newlines_in_values=True),
-        convert_options=csv.ConvertOptions(
-            column_types=dict.fromkeys(columns or (), arrow.string()),
-            include_columns=columns,
-            null_values=MISSING,
-            strings_can_be_null=True,
-            quoted_strings_can_be_null=False,
-        ),
-    )
-
-
 def _text_header(file: TableFile) -> tuple[Any, int | None]:
-    with Path(file.path).open("rb") as start:
-        if start.read(2) in (b"\xff\xfe", b"\xfe\xff"):
-            raise TableError(f"{file.path} is encoded in UTF-16; convert it to UTF-8 first.")
-    names = _text_reader(file).schema.names
-    if len(names) == 1 and any(sign in names[0] for sign in ",;\t"):
-        raise TableError(
-            f"{file.path} has a single column, {names[0]!r}; its cells must be separated by {file.format.delimiter!r}."
-        )
+    names = text_names(file.path, file.format, file.notation)
+    require_several(file.path, names, file.notation)
     return arrow.schema([(name, arrow.string()) for name in names]), None
 
 
 def _text_batches(file: TableFile, columns: list[str]) -> Iterator[Any]:
-    if not file._quotes_checked:
-        _require_closed_quotes(file.path, file.format)
-        file._quotes_checked = True
-    yield from _text_reader(file, columns)
+    yield from text_batches(file.path, file.format, file.notation, columns, BATCH_BYTES, file._quotes_checked)
+    file._quotes_checked = True
 
 
 def _parquet_header(file: TableFile) -> tuple[Any, int | None]:
@@ -210,77 +176,10 @@ def _ipc_batches(file: TableFile, columns: list[str]) -> Iterator[Any]:
 # What reads the header (the schema, and the number of rows where that is known), and what reads the batches.
 _READERS: dict[str, tuple[Callable[..., tuple[Any, int | None]], Callable[..., Iterator[Any]]]] = {
     "text": (_text_header, _text_batches),
+    "json": (
+        lambda file: json_schema(file.path, file.format),
+        lambda file, columns: json_batches(file.path, file.format, file.schema, columns),
+    ),
     "parquet": (_parquet_header, _parquet_batches),
     "ipc": (lambda file: (_ipc_reader(file).schema, None), _ipc_batches),
 }
-
-
-def _require_closed_quotes(path: str, form: Format) -> None:
-    """Refuse a text file with a quotation mark that opens a cell and does not close it: rows after it would be lost.
-
-    Almost every file passes a fast test: each mark that opens stands after a separator, each that closes stands before
-    one. Only if some do not, as in ``5" pipe``, the file is read again mark by mark, as the parser of CSV would.
-    """
-    line = None if _plainly_closed(path, form) else _unclosed(path, form)
-    if line is not None:
-        raise TableError(
-            f'{path}: the quotation mark (") that opens a cell in line {line} is never closed, or closed in the middle '
-            "of a cell; a quotation mark inside a cell in quotation marks must be doubled."
-        )
-
-
-def _plainly_closed(path: str, form: Format) -> bool:
-    """Whether every other mark opens a cell, the ones between close it, and their number is even."""
-    edges = np.frombuffer(b"\r\n" + _QUOTE + form.delimiter.encode(), dtype=np.uint8)
-    n_marks, last = 0, b"\n"
-    carried = b""  # a byte whose successor is not known yet
-    for piece in _pieces(path, form):
-        text = np.frombuffer(last + carried + piece, dtype=np.uint8)
-        # The last byte waits for its successor; the first one is only there to precede.
-        marks = np.flatnonzero(text[1:-1] == _QUOTE[0]) + 1
-        opening = (n_marks + np.arange(len(marks))) % 2 == 0
-        beside = np.where(opening, text[marks - 1], text[marks + 1])
-        if not np.isin(beside, edges).all():
-            return False
-        n_marks += len(marks)
-        last, carried = text[-2:-1].tobytes(), text[-1:].tobytes()
-    return (n_marks + (carried == _QUOTE)) % 2 == 0
-
-
-def _unclosed(path: str, form: Format) -> int | None:
-    """The line in which a cell opens with a mark that is not closed as it should be; None if there is none."""
-    separators = (b"", b"\r", b"\n", form.delimiter.encode())
-    opened = None
-    for number, line in enumerate(_lines(path, form), start=1):
-        place = line.find(_QUOTE)
-        while place >= 0:
-            if opened is None:
-                if line[max(place - 1, 0) : place] in separators:  # elsewhere it is a part of the text
-                    opened = number
-                place += 1
-            elif line[place + 1 : place + 2] == _QUOTE:
-                place += 2
-            elif line[place + 1 :].lstrip(b" ")[:1] in separators:
-                opened = None
-                place += 1
-            else:
-                return opened
-            place = line.find(_QUOTE, place)
-    return opened
-
-
-def _lines(path: str, form: Format) -> Iterator[bytes]:
-    rest = b""
-    for piece in _pieces(path, form):
-        *lines, rest = (rest + piece).split(b"\n")
-        yield from (line + b"\n" for line in lines)
-    yield rest
-
-
-def _pieces(path: str, form: Format) -> Iterator[bytes]:
-    """The bytes of the file, unpacked, without a byte order mark."""
-    with _opened(path, form) as stream:
-        piece: Any = stream.read(_PIECE).removeprefix(_BYTE_ORDER_MARK)
-        while piece:
-            yield piece
-            piece = stream.read(_PIECE)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -11,9 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from properly.inputs.forecast import MISSING, Forecast, Groups
+from properly.inputs.labels import positive_of
+from properly.inputs.misuse import Misuse
 from properly.numeric.probabilities import Array
 from properly.tables.base import Place, TableError, arrow, compute, listed, plain_type, types
-from properly.tables.columns import kind_of, numbers, texts
+from properly.tables.columns import NUMERIC_KINDS, kind_of, numbers, texts
 from properly.tables.reading import TableFile
 
 MAX_CLASSES = 100
@@ -27,12 +31,24 @@ class Labels(NamedTuple):
 
     classes: list[Label]
     codes: NDArray[np.intp]
+    told: bool = False  # whether the positive class is known, and not just the second in sorted order
+
+    def require_told(self, place: Place, option: str) -> None:
+        """Refuse an option that is about the positive one of two classes if that is not known."""
+        if len(self.classes) == 2 and not self.told:
+            first, second = self.classes
+            raise Misuse(
+                f"{place} holds {first!r} and {second!r}, which do not tell which class is positive, and {option} "
+                f"depends on it; name it with positive (on the command line: --positive {shlex.quote(str(first))})."
+            )
 
 
-def class_labels(column: Any, place: Place, positive: str | None = None) -> Labels:
-    """The classes of a column, sorted, as texts, numbers or truth values; `positive` is the one to come second of two.
+def class_labels(column: Any, place: Place, positive: str | None = None, forecast: str | None = None) -> Labels:
+    """The classes of a column, sorted, as texts, numbers or truth values; of two, the positive one is the second.
 
-    Refused are missing values, a single class, and more than a hundred different values, which are hardly classes.
+    That is `positive`, or the class after which the column of a `forecast` is named (p_fraud), or the one that the
+    labels tell (`properly.inputs.labels.positive_of`). Refused are missing values, a single class, and more than a
+    hundred different values, which are hardly classes.
     """
     missing = compute.index(compute.is_null(column, nan_is_null=True), True).as_py()
     if missing >= 0:
@@ -56,19 +72,50 @@ def class_labels(column: Any, place: Place, positive: str | None = None) -> Labe
         )
     if len(labels) < 2:
         raise TableError(f"{place} holds one class only, {labels[0]!r}; at least two are needed.")
-    found = Labels(labels, position.astype(np.intp)[encoded.indices.to_numpy()])
-    if positive is None:
-        return found
+    codes = position.astype(np.intp)[encoded.indices.to_numpy()]
     if len(labels) > 2:
-        raise TableError(f"a positive class is one of two, but {place} has {len(labels)} classes.")
-    return _against_rest(found, positive, place)
+        if positive is not None:
+            raise Misuse(f"a positive class is one of two, but {place} has {len(labels)} classes.")
+        return Labels(labels, codes)
+    which = _positive(labels, place, positive, forecast)
+    if which == 0:
+        return Labels(labels[::-1], 1 - codes, True)
+    return Labels(labels, codes, which == 1)
+
+
+def _positive(labels: list[Label], place: Place, positive: str | None, forecast: str | None) -> int | None:
+    """The position of the positive one of two classes, None if it is not known."""
+    names = [str(label) for label in labels]
+    if positive is not None:
+        return class_named(positive, names, place)
+    usual, named = positive_of(labels), None if forecast is None else class_in_name(forecast, names)
+    if usual is not None and named is not None and usual != named:
+        raise Misuse(
+            f"the column {forecast!r} is named after the class {names[named]!r}, but of {names[0]!r} and "
+            f"{names[1]!r} the positive one is usually {names[usual]!r}; name the class that the column "
+            f"is for with positive (on the command line: --positive {shlex.quote(names[named])})."
+        )
+    return usual if named is None else named
+
+
+def class_in_name(column: str, names: Sequence[str]) -> int | None:
+    """Which class a column is named after: the one, after a sign that is no letter or digit, with which it ends.
+
+    >>> class_in_name("p_fraud", ["fraud", "ok"]), class_in_name("score", ["fraud", "ok"])
+    (0, None)
+    """
+    found = [
+        k for k, name in enumerate(names) if re.search(rf"(?:^|[\W_]){re.escape(name)}$", column, flags=re.IGNORECASE)
+    ]
+    return max(found, key=lambda k: len(names[k]), default=None)
 
 
 def _against_rest(labels: Labels, positive: str, place: Place) -> Labels:
     """The named class and, before it, all others as one."""
     found = class_named(positive, [str(label) for label in labels.classes], place)
     name, others = labels.classes[found], [*labels.classes[:found], *labels.classes[found + 1 :]]
-    return Labels([others[0] if len(others) == 1 else f"not {name}", name], (labels.codes == found).astype(np.intp))
+    rest = others[0] if len(others) == 1 else f"not {name}"
+    return Labels([rest, name], (labels.codes == found).astype(np.intp), True)
 
 
 def class_named(text: str, names: list[str], place: Place) -> int:
@@ -83,7 +130,7 @@ def class_named(text: str, names: list[str], place: Place) -> int:
     meaning = _meaning(text)
     alike = [k for k, name in enumerate(names) if meaning is not None and _meaning(name) == meaning]
     if len(alike) != 1:
-        raise TableError(f"{place} has no class {text!r}; it has {listed(names)}.")
+        raise Misuse(f"{place} has no class {text!r}; it has {listed(names)}.")
     return alike[0]
 
 
@@ -114,14 +161,20 @@ def weights(column: Any, place: Place) -> Array:
 
 
 def read_target(
-    table: Any, source: str, target: str, *, positive: str | None = None, weight: str | None = None
+    table: Any,
+    source: str,
+    target: str,
+    *,
+    positive: str | None = None,
+    forecast: str | None = None,
+    weight: str | None = None,
 ) -> tuple[Labels, Array | None]:
     """The classes of a table's rows and their weights, with at least two rows of every class.
 
-    Rows of weight 0 do not count.
+    Rows of weight 0 do not count. `positive` and `forecast` are as in `class_labels`.
     """
     place = Place(source, target)
-    labels = class_labels(table.column(target), place, positive)
+    labels = class_labels(table.column(target), place, positive, forecast)
     row_weights = None if weight is None else weights(table.column(weight), Place(source, weight))
     counted = labels.codes if row_weights is None else labels.codes[row_weights > 0.0]
     counts = np.bincount(counted, minlength=len(labels.classes))
@@ -142,38 +195,47 @@ def read_predictions(
     positive: str | None = None,
     group: str | None = None,
     weight: str | None = None,
+    needs_positive: str | None = None,
+    separator: str | None = None,
+    decimal: str | None = None,
 ) -> tuple[Forecast, Groups | None]:
     """Read only the columns that are needed, and check every value in them; rows of weight 0 are left out.
 
-    With one column of probabilities the target has two values, and the probability is that of the larger one, or of
-    `positive` against all others. With several columns there is one for every class, named by the class, perhaps
-    with a prefix that all of them have.
+    With one column of probabilities the target has two values, and the probability is that of the positive class, or
+    of `positive` against all others. With several columns there is one for every class, named by the class, perhaps
+    with a prefix that all of them have. `needs_positive` names an option that depends on the positive one of two.
     """
-    source = str(path)
+    file = TableFile(path, separator=separator, decimal=decimal)
     wanted = dict.fromkeys([target, *probability, *(name for name in (group, weight) if name is not None)])
-    table = TableFile(path).read(list(wanted))
-    place, columns = Place(source, target), list(probability)
-    labels = class_labels(table.column(target), place)
-    if positive is not None and len(columns) > 1:
-        raise TableError(
-            "a positive class is for a single column of probabilities; several columns are named by their classes."
-        )
-    if positive is not None:
+    table = file.read(list(wanted))
+    place, columns = Place(file.path, target), list(probability)
+    single = len(columns) == 1
+    labels = class_labels(
+        table.column(target),
+        place,
+        None if single else positive,
+        columns[0] if single and positive is None else None,
+    )
+    if single and positive is not None:
         labels = _against_rest(labels, positive, place)
-    classes, codes = [str(label) for label in labels.classes], labels.codes.astype(np.int8)
-    if len(columns) == 1 and len(classes) > 2:
-        raise TableError(
-            f"{place} has {len(classes)} classes ({listed(classes)}): name a column of probabilities for each of them, "
-            "or the positive class that the single column is for."
+    if single and len(labels.classes) > 2:
+        raise Misuse(
+            f"{place} has {len(labels.classes)} classes ({listed(map(str, labels.classes))}): name a column of "
+            "probabilities for each of them, or the class that the single column is for, with positive (--positive)."
         )
-    if len(columns) > 1:
-        found = columns_of_classes(probability, classes, source)
-        codes = np.array([list(found).index(name) for name in classes], dtype=np.int8)[codes]
-        classes, columns = list(found), list(found.values())
-    p = _probabilities(table, columns, source)
-    row_weights = None if weight is None else weights(table.column(weight), Place(source, weight))
+    if single or needs_positive is not None:
+        labels.require_told(place, f"the column {columns[0]!r} of probabilities" if single else str(needs_positive))
+    classes, codes = [str(label) for label in labels.classes], labels.codes.astype(np.int8)
+    if not single:
+        found = columns_of_classes(columns, classes, file.path)
+        if set(found) != set(classes):  # a class that has a column and no rows
+            codes = np.array([list(found).index(name) for name in classes], dtype=np.int8)[codes]
+            classes = list(found)
+        columns = [found[name] for name in classes]
+    p = _probabilities(table, columns, file.path)
+    row_weights = None if weight is None else weights(table.column(weight), Place(file.path, weight))
     forecast = Forecast(codes, p, None, row_weights, np.array(classes)).without_weight_0()
-    groups = None if group is None else _groups(table.column(group), Place(source, group), forecast)
+    groups = None if group is None else _groups(table.column(group), Place(file.path, group), forecast)
     del table
     arrow.default_memory_pool().release_unused()  # of ten million rows, half a gigabyte
     return forecast, groups
@@ -216,6 +278,25 @@ def _probabilities(table: Any, columns: list[str], source: str) -> Array:
         total = sum(float(p[row]) for p in found)
         raise TableError(f"{source}, row {row + 1}: the probabilities must add up to 1, but they add up to {total:g}.")
     return found[1] if len(found) == 2 else np.column_stack(found)
+
+
+def group_codes(column: Any, source: str, name: str) -> NDArray[Any]:
+    """The number of every row's group, such as its customer; a missing one is refused."""
+    place = Place(source, name)
+    missing = compute.index(compute.is_null(column, nan_is_null=True), True).as_py()
+    if missing >= 0:
+        raise place.error(missing, "the group is missing; fill it in, or leave out the row.")
+    return np.asarray(_encoded(texts(column, place)).indices.to_numpy())
+
+
+def times(column: Any, source: str, name: str) -> Array:
+    """When every row was known, as numbers or days."""
+    place, kind = Place(source, name), kind_of(column.type)
+    if kind not in ("number", "date"):
+        raise place.error(0, f"a time must be a date such as 2024-05-31 or a number, got {column[0].as_py()!r}.")
+    values = NUMERIC_KINDS[kind](column, place)
+    place.refuse(np.isnan(values), "the time is missing; fill it in, or leave out the row.")
+    return values
 
 
 def _groups(column: Any, place: Place, forecast: Forecast) -> Groups:

@@ -1,0 +1,148 @@
+"""What ``properly fit`` does between its options and its files: rows, folds, the last fit, the conclusion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import properly
+from properly.cli.arguments import require_distinct
+from properly.cli.candidates import Setting
+from properly.inputs.misuse import Misuse
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from properly.comparison import Comparison
+    from properly.numeric.probabilities import Array
+    from properly.tables.targets import Labels
+
+
+class Roles(NamedTuple):
+    """Which column is what."""
+
+    target: str
+    positive: str | None
+    features: Sequence[str] | None
+    ignore: Sequence[str]
+    categories: Sequence[str]
+    weight: str | None
+    group: str | None
+    time: str | None
+
+    @property
+    def special(self) -> list[str]:
+        """Columns that are no features."""
+        return [name for name in (self.target, self.weight, self.group, self.time) if name is not None]
+
+    def check(self) -> None:
+        """Refuse roles that exclude each other."""
+        if self.features is not None and self.ignore:
+            raise Misuse("features and ignore exclude each other: name the columns to use, or those not to use.")
+        if self.group is not None and self.time is not None:
+            raise Misuse("group and time exclude each other: folds are made by one of them.")
+        require_distinct(
+            target=self.target, weight=self.weight, group=self.group, time=self.time, features=self.features
+        )
+
+    def columns(self, file: properly.tables.TableFile) -> list[str]:
+        """The features in the order of the table."""
+        base = properly.tables.base
+        file.require([*self.special, *self.ignore, *(self.features or [])])
+        found = list(self.features or [name for name in file.names if name not in (*self.special, *self.ignore)])
+        base.require_named(found, file.path)
+        base.require_columns(self.categories, found, f"the list of features of {file.path}")
+        if not found:
+            raise base.TableError(f"{file.path} has no column left to learn from.")
+        return found
+
+
+class Rows(NamedTuple):
+    """What is read from the table."""
+
+    encoder: properly.tables.TableEncoder
+    X: Array
+    labels: Labels
+    weight: Array | None
+    group: NDArray[Any] | None
+    time: Array | None
+    warnings: list[str]
+
+    def setting(self, seed: int) -> Setting:
+        codes, weight = self.labels.codes, self.weight
+        size = float(len(codes) if weight is None else weight.sum())
+        counted = codes if weight is None else codes[weight > 0.0]
+        class_rows = [int((counted == code).sum()) for code in range(len(self.labels.classes))]
+        return Setting(class_rows, self.encoder.categorical_, size, seed)
+
+
+def read_rows(file: properly.tables.TableFile, roles: Roles) -> Rows:
+    """The rows as numbers, with everything checked."""
+    from properly.tables.column_checks import column_warnings
+
+    tables, path = properly.tables, file.path
+    columns = roles.columns(file)
+    data = file.read([*columns, *roles.special], texts=roles.categories)
+    labels, weight = tables.targets.read_target(data, path, roles.target, positive=roles.positive, weight=roles.weight)
+    encoder = tables.TableEncoder(roles.categories).fit(data.select(columns), source=path)
+    X = encoder.transform(data, source=path)
+    return Rows(
+        encoder,
+        X,
+        labels,
+        weight,
+        None if roles.group is None else tables.targets.group_codes(data.column(roles.group), path, roles.group),
+        None if roles.time is None else tables.targets.times(data.column(roles.time), path, roles.time),
+        column_warnings(data, encoder, X, labels.codes),
+    )
+
+
+def validation(roles: Roles, n_folds: int, seed: int) -> str:
+    """How the rows were divided, in words."""
+    if roles.time is not None:
+        return f"{n_folds} periods by {roles.time}: models of the rows before a period were judged by the rows in it"
+    if roles.group is not None:
+        return f"{n_folds} folds by {roles.group}: all rows with the same {roles.group} are in one fold (seed {seed})"
+    return f"{n_folds} random folds with the same class shares (seed {seed})"
+
+
+def refitted(models: dict[str, Any], comparison: Comparison, calibration: str, rate: float | None, rows: Rows) -> Any:
+    """The chosen model, fitted to all rows, with its calibration and the correction for the population rate.
+
+    The calibration learns from predictions for the folds of the comparison, of models that did not see them.
+    """
+    name = comparison.choice.removesuffix(properly.comparison.CALIBRATED)
+    model, folds = models[name], comparison.folds
+    if name != comparison.choice:
+        forward = rows.time is not None
+        splits = [
+            (((folds < k) if forward else (folds != k)).nonzero()[0], (folds == k).nonzero()[0])
+            for k in range(int(forward), int(folds.max()) + 1)
+        ]
+        model = properly.calibration.CalibratedClassifier(model, calibration, cv=splits, ensemble=False)
+    if rate is not None:
+        model = properly.prevalence.PriorCorrectedClassifier(model, "from y", rate)
+    return model.fit(rows.X, rows.labels.codes, sample_weight=rows.weight)
+
+
+def conclusion(comparison: Comparison) -> str:
+    """Which model is the best, than which others it is significantly better, and which one is chosen."""
+    worse = [name for name, clear in zip(comparison.names, comparison.significant, strict=True) if clear]
+    alike = [name for name in comparison.names[1:] if name not in worse]
+    if not worse and not alike:
+        return f"{comparison.best} is the only candidate."
+    text = f"{comparison.best} is the best"
+    if worse:
+        text += f", and significantly better than {_listed(worse)}"
+    if alike:
+        text += f"; it is not significantly better than {_listed(alike)}"
+    if comparison.choice != comparison.best:
+        text += (
+            f". {comparison.choice} is chosen: the simplest model whose log loss exceeds that of {comparison.best} by "
+            "no more than one standard error of the difference"
+        )
+    return f"{text}."
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
