@@ -27,7 +27,8 @@ def refreshed(text: str) -> str:
 
 def _printed(arguments: str, folder: str) -> str:
     words = [sys.executable, "-m", "properly", *arguments.split()]
-    return subprocess.run(words, cwd=folder, check=True, stdout=subprocess.PIPE, text=True).stdout
+    done = subprocess.run(words, cwd=folder, check=True, stdout=subprocess.PIPE, text=True)
+    return "".join(f"{line.rstrip()}\n" for line in done.stdout.splitlines())
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Every Python block of the README and the guides runs; the blocks of a file share their names, as they do for a reader."""
+"""Every Python block of the README and the guides runs; the blocks of a file share their names."""
 
 import re
 from pathlib import Path

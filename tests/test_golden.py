@@ -21,6 +21,7 @@ CHANGED: list[tuple[str, str]] = [
         for curve in ("reliability", "panels")
         for part in ("low", "high", "confidence")
     ),
+    ("audit/*: cuts/*", "the share of positives is among the thresholds"),
     ("comparison/*: difference_intervals", "intervals that hold together, and are those of the p-values"),
     ("comparison/*: p_values", "adjusted for the number of candidates"),
 ]

@@ -198,7 +198,7 @@ def test_flags_of_groups(forecasts):
         ({"costs": "1-20"}, "1:20"),
         ({"calibrated": [0.1, 0.2]}, "calibrated must have"),
         ({"class_names": ["only"]}, "class_names has 1"),
-        ({"p": np.full((4, 3), 1 / 3), "y": [0, 1, 2, 0], "costs": (1, 2)}, "two classes"),
+        ({"p": np.full((4, 3), 1 / 3), "y": [0, 1, 2, 0], "costs": (1, 2)}, "the costs of 3 classes must be a matrix"),
         ({"y": [], "p": []}, "at least one row"),
     ],
 )

@@ -49,3 +49,27 @@ def test_the_page_gets_plain_numbers():
     assert plain["positives"] + plain["negatives"] == 50
     weighted = ThresholdTable.of(Forecast.of_positives(positive, p, weight), np.array([0.5])).as_json()
     assert weighted["positives"] == pytest.approx(weight[positive].sum(), abs=1e-5)
+
+
+def test_what_a_threshold_does():
+    p, positive, weight = sorted_rows(3000)
+    table = ThresholdTable.of(Forecast.of_positives(positive, p, weight), np.array([0.3]))
+    found, called = table.at(0.3), p >= 0.3
+    assert found.threshold == 0.3
+    assert found.alerts == pytest.approx(weight[called].sum() / weight.sum())
+    assert found.precision == pytest.approx(weight[called & positive].sum() / weight[called].sum())
+    assert found.recall == pytest.approx(weight[called & positive].sum() / weight[positive].sum())
+    none = table.at(np.inf)
+    assert np.isnan(none.precision)
+    assert (none.alerts, none.recall) == (0.0, 0.0)
+
+
+def test_even_costs_make_the_base_rate_the_threshold():
+    p, positive, weight = sorted_rows(500)
+    for labels in (positive, ~positive):
+        false_positive, false_negative = ThresholdTable.of(
+            Forecast.of_positives(labels, p, weight), np.array([])
+        ).even_costs
+        rate = weight[labels].sum() / weight.sum()
+        assert false_positive / (false_positive + false_negative) == pytest.approx(rate)
+        assert min(false_positive, false_negative) == 1.0

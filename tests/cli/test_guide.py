@@ -51,5 +51,7 @@ def test_the_examples_print_what_the_guide_says():
     refreshed = runpy.run_path(str(folder / "command_line_outputs.py"))["refreshed"]
     now, number = refreshed(GUIDE), r"\d[\d,]*(?:\.\d+)?"
     assert re.sub(number, "0", now) == re.sub(number, "0", GUIDE), "run docs/command_line_outputs.py"
-    found, shown = (np.array([float(each.replace(",", "")) for each in re.findall(number, text)]) for text in (now, GUIDE))
+    found, shown = (
+        np.array([float(each.replace(",", "")) for each in re.findall(number, text)]) for text in (now, GUIDE)
+    )
     assert_allclose(found, shown, rtol=0.05, atol=0.02)

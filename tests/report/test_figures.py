@@ -4,8 +4,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from properly.diagnostics import murphy, reliability
-from properly.report.html import inline_svg, picture
+from properly.diagnostics import by_group, cost_curve, decision_curve, murphy, murphy_difference, reliability
+from properly.plots import STYLES
+from properly.report.html import asset, inline_svg, picture
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +60,29 @@ def test_a_million_rows_are_drawn_in_few_points():
     y = random.random(300_000) < p
     assert len(inline_svg(murphy(y, {"one": p, "two": p**2}).plot(), "murphy", "curves")) < 150_000
     assert len(inline_svg(reliability(y, p, n_resamples=10).plot(), "reliability", "curve")) < 150_000
+
+
+def test_every_colour_has_one_for_the_dark():
+    """Charts have the colours of `properly.plots`; the style of the page names another for each, in dark mode."""
+    random = np.random.default_rng(0)
+    p, y = random.random(300), random.random(300) < 0.5
+    many = {f"forecaster {k}": p ** (k + 1) for k in range(len(STYLES))}
+    drawn = [
+        reliability(y, p).plot(scale="log-odds"),
+        murphy(y, many).plot(),
+        murphy_difference(y, p, p**2).plot(),
+        decision_curve(y, p).plot(),
+        cost_curve(y, p, (1, 2)).plot(),
+        by_group(y, p, y).plot(),
+    ]
+    svgs = [inline_svg(each, "one", "first") for each in drawn]
+    used = set(re.findall(r"var\(--([0-9a-f]{6}), #\1\)", "".join(svgs)))
+    assert used
+    dark = asset("page.css").partition("prefers-color-scheme: dark")[2].partition("* {")[0]
+    assert used <= set(re.findall(r"--([0-9a-f]{6}): #", dark))
+    for svg in svgs:
+        assert not re.search(r"(fill|stroke): #", svg)
+        assert "font-family" not in svg
 
 
 def test_captions_are_escaped(found):

@@ -38,6 +38,16 @@ def test_data_that_json_does_not_know_are_refused():
         data_script([float("inf")], "data")
 
 
+def test_a_stacked_table_repeats_its_headings():
+    assert 'data-label="rows"' in table(["group", "rows"], [["a", "1"]], "caption", stacked=True)
+    assert "data-label" not in table(["group", "rows"], [["a", "1"]], "caption")
+
+
+def test_only_long_tables_may_be_printed_on_several_pages():
+    assert 'class="scroll"' in table(["group"], [["a"]] * 15, "caption")
+    assert 'class="scroll long"' in table(["group"], [["a"]] * 16, "caption")
+
+
 def test_attributes():
     assert element("input", type="range", hidden=True, aria_label="x", for_=None, checked=False) == (
         '<input type="range" hidden aria-label="x">'

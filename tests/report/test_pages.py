@@ -3,15 +3,21 @@ import re
 from html.parser import HTMLParser
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
 from properly.audit import audit
-from properly.audit.formatting import number, percent
+from properly.audit.formatting import decimals, number, percent
 from properly.comparison import compare
+from properly.linear import ProperLinearClassifier
 from properly.report import audit_page, calibrate_page, fit_page, pages
 from properly.report.html import section
+from properly.tables import LinearFeatures, TableEncoder, WithFeatures
+from properly.tables.importances import importances_of
+from properly.tables.summaries import column_summaries
+from properly.tree import ProperTreeClassifier
 
 NASTY = "<script>alert(1)</script>"
 VOID = {"meta", "input", "br", "col"}
@@ -121,7 +127,7 @@ def test_many_classes_and_groups_are_cut_short():
     codes = (random.random((1_500, 1)) > np.cumsum(p, axis=1)).sum(axis=1)
     text = Outline(audit_page(audit(codes, p, group=np.arange(1_500) % 60))).text
     assert "The 12 most frequent of 15 classes are shown." in text
-    assert "The 50 largest groups are shown." in text
+    assert "50 groups are shown: all that lie outside, and the largest of the others." in text
 
 
 def test_a_class_of_one_row_still_gives_a_page():
@@ -151,6 +157,96 @@ def test_a_fit_has_its_leaderboard():
         assert name in outline.text
     assert NASTY not in built
     assert built.count('class="flag">significant') == comparison.significant.sum()
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    """A comparison, the audit of the best model, what it uses, and its data."""
+    random = np.random.default_rng(0)
+    table = pa.table({"age": random.normal(size=400), NASTY: random.choice(["a", NASTY], 400)})
+    y = (random.random(400) < 1.0 / (1.0 + np.exp(-2.0 * table.column("age").to_numpy()))).astype(int)
+    encoder = TableEncoder().fit(table)
+    X = encoder.transform(table)
+    models = {
+        "logistic": WithFeatures(LinearFeatures(encoder.categorical_), ProperLinearClassifier()),
+        "tree": ProperTreeClassifier(min_samples_leaf=100),
+    }
+    comparison = compare(models, X, y, calibration="platt")
+    best = models[comparison.best.removesuffix(" + calibration")].fit(X, y)
+    judged = audit(y, comparison.probabilities[comparison.best])
+    parts = {"importances": importances_of(best, encoder.columns_), "columns": column_summaries(encoder, X)}
+    return comparison, judged, parts
+
+
+def test_a_fit_shows_what_the_model_uses_and_the_data(fitted):
+    comparison, judged, parts = fitted
+    built = fit_page(comparison, judged, {}, "Models for y", **parts)
+    outline = Outline(built)
+    assert NASTY not in built
+    assert {"importances", "data"} <= set(outline.ids)
+    effect = parts["importances"].values[parts["importances"].features.index("age"), 0]
+    assert decimals(effect, 3) in outline.text
+    assert f"× {number(np.exp(effect))}" in outline.text
+    assert f"{NASTY} = a" in outline.text
+    assert "2 categories: " in outline.text
+    assert "400 rows, 2 columns to learn from, 2 classes." in outline.text
+
+
+def test_a_fit_has_one_log_loss(fitted):
+    """That of held-out rows; what calibrating once more would change is not on its page."""
+    comparison, judged, parts = fitted
+    outline = Outline(fit_page(comparison, judged, {}, "Models for y", **parts))
+    assert judged.headline.before == pytest.approx(comparison.scores[0])
+    assert outline.text.count(number(comparison.scores[0], 4)) == 2  # in the list of models, and with its parts
+    assert "recalibrat" not in outline.text.replace("perfect recalibration", "")
+    assert "recalibration" not in outline.ids
+
+
+def test_all_levels_are_95_per_cent(rare, fitted):
+    comparison, judged, parts = fitted
+    for built in (audit_page(rare), fit_page(comparison, judged, {}, "Models for y", **parts)):
+        text = Outline(built).text
+        assert set(re.findall(r"([\d.]+)\s% (?:interval|of the time)", text)) == {"95"}
+        assert set(re.findall(r"right forecasts, ([\d.]+)\s%", text)) == {"95"}
+
+
+def test_decisions_among_several_classes():
+    random = np.random.default_rng(0)
+    p = random.dirichlet([1.0, 1.0, 1.0], 1_000)
+    codes = (random.random((1_000, 1)) > np.cumsum(p, axis=1)).sum(axis=1)
+    costs = [[0, 1, 4], [1, 0, 1], [7, 1, 0]]
+    found = audit(codes, p, costs=costs, class_names=["a", NASTY, "c"])
+    outline = Outline(audit_page(found))
+    assert "confusion" in outline.ids
+    assert f"which costs {number(1000.0 * found.confusion.cost)} per 1,000 rows" in outline.text
+    assert percent(found.confusion.recall[0]) in outline.text
+    without = Outline(audit_page(audit(codes, p)))
+    assert f"which is right for {percent(found.hit_rate)} of them" in without.text
+    assert "The cost of calling" in outline.text
+    assert "The cost of calling" not in without.text
+
+
+def test_without_costs_the_slider_starts_at_the_base_rate(rare):
+    random = np.random.default_rng(0)
+    p = random.random(1_000) * 0.2
+    found = audit(random.random(1_000) < p, p)
+    built = audit_page(found)
+    assert f'data-start="{float(found.rates[1])!r}"' in built
+    assert 'id="cost-false-positive" value="1"' in built
+    assert f'data-start="{1 / 21!r}"' in audit_page(rare)
+
+
+def test_groups_that_are_off_come_first():
+    random = np.random.default_rng(0)
+    group = np.minimum(random.geometric(0.05, 5_000), 70)
+    p = np.full(5_000, 0.3)
+    smallest = np.argmin(np.bincount(group)[1:]) + 1
+    y = np.where(group == smallest, 1, random.random(5_000) < 0.3).astype(int)
+    found = audit(y, p, group=group)
+    assert found.groups.off[list(found.groups.groups).index(str(smallest))]
+    text = Outline(audit_page(found)).text.partition("Calibration by group")[2]
+    first = text.partition("miscalibration")[2]
+    assert first.startswith(str(smallest))
 
 
 def test_a_single_model_is_a_leaderboard_too():

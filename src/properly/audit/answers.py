@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import isfinite
 from typing import Any
 
+from properly.audit.confusion import Confusion
 from properly.audit.formatting import count, interval, number, percent
 from properly.audit.results import Audit, Decision, Score
 from properly.diagnostics import GroupCalibration
@@ -145,6 +146,7 @@ def summary_of(audit: Audit) -> dict[str, Any]:
         "rows_given_probability_0": audit.surprises,
         "decision": None if audit.decision is None else _decision(audit.decision),
         "groups": None if audit.groups is None else _groups(audit.groups),
+        "confusion": None if audit.confusion is None else _confusion(audit.confusion),
     }
 
 
@@ -186,6 +188,17 @@ def _groups(groups: GroupCalibration) -> list[dict[str, Any]]:
         }
         for k, name in enumerate(groups.groups)
     ]
+
+
+def _confusion(confusion: Confusion) -> dict[str, Any]:
+    same = confusion.same_for_all
+    return {
+        "counts": confusion.counts.tolist(),
+        "precision": [_finite(share) for share in confusion.precision],
+        "recall": [_finite(share) for share in confusion.recall],
+        "cost": confusion.cost,
+        "cost_of_same_decision": None if same is None else same[1],
+    }
 
 
 def _with_interval(name: str, found: PairedDifference | None) -> dict[str, float | None]:

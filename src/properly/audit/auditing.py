@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike
 
+from properly.audit.confusion import Confusion
 from properly.audit.recalibration import Bins, Line, Recalibrated, recalibrate
 from properly.audit.results import MOST_GROUPS, SCORES, Audit, Decision, Score, ThresholdTable
 from properly.diagnostics.groups import GroupCalibration, groups_of
@@ -18,7 +19,7 @@ from properly.inputs.forecast import Forecast, Groups, read_forecast, read_group
 from properly.inputs.labels import positive_last
 from properly.losses import LogLoss
 from properly.metrics.calibration_error import smooth_error_of
-from properly.metrics.decisions import binary_costs
+from properly.metrics.decisions import class_costs
 from properly.metrics.ranking import auc_of
 from properly.numeric.probabilities import Array
 
@@ -33,7 +34,7 @@ def audit(
     *,
     group: ArrayLike | None = None,
     group_names: Sequence[str] | None = None,
-    costs: tuple[float, float] | str | None = None,
+    costs: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     calibrated: ArrayLike | None = None,
     classes: ArrayLike | None = None,
@@ -58,7 +59,8 @@ def audit(
     group_names : sequence of str, optional
         The names of the groups, if `group` holds their positions, whole numbers from 0.
     costs : (float, float) or str, optional
-        The costs of a false positive and of a false negative, as in (1, 20) or "1:20"; for two classes.
+        The costs of a false positive and of a false negative, as in (1, 20) or "1:20"; for K > 2 classes a matrix
+        (K, K) with cost[true, decision].
     sample_weight : array of shape (n,), optional
         A weight of 2 counts as the row twice, a weight of 0 as no row.
     calibrated : array of the shape of p, optional
@@ -96,7 +98,7 @@ def audit(
     return audit_of(
         forecast,
         groups=None if group is None else _groups(group, group_names, forecast),
-        costs=None if costs is None else binary_costs(costs),
+        costs=None if costs is None else class_costs(costs, len(forecast.class_weight)),
         calibrated=after,
         class_names=class_names,
         random_state=random_state,
@@ -119,9 +121,9 @@ def audit_of(
     class_names: Sequence[str] | None = None,
     random_state: int = 0,
 ) -> Audit:
-    """`audit` of a checked forecast, checked probabilities `calibrated` of its rows, and costs from `binary_costs`."""
+    """`audit` of a checked forecast, checked probabilities `calibrated` of its rows, and costs from `class_costs`."""
     names = tuple(str(label) for label in (forecast.classes.tolist() if class_names is None else class_names))
-    _check(forecast, names, groups, costs)
+    _check(forecast, names, groups)
     if forecast.binary:
         order = np.argsort(forecast.p, kind="stable")  # sorting what is sorted already takes no time below
         forecast = forecast.take(order)
@@ -156,7 +158,8 @@ def audit_of(
         groups=by_group,
     )
     if not forecast.binary:
-        return replace(found, multiclass_reliability=multiclass_reliability_of(forecast, random_state=random_state))
+        diagrams = multiclass_reliability_of(forecast, random_state=random_state)
+        return replace(found, multiclass_reliability=diagrams, confusion=Confusion.of(forecast, costs))
     return _with_binary_parts(found, forecast, after, costs, random_state)
 
 
@@ -174,7 +177,7 @@ def _with_binary_parts(
         reliability_after=None if after is None else drawn(after),
         murphy=murphy_of({"as given": forecast} | ({} if after is None else {"recalibrated": after})),
         decision=decision,
-        thresholds=ThresholdTable.of(forecast, np.array([0.5, *wanted])),
+        thresholds=ThresholdTable.of(forecast, np.array([0.5, forecast.rates[1], *wanted])),
     )
 
 
@@ -192,7 +195,7 @@ def _by_group(forecast: Forecast, groups: Groups) -> GroupCalibration:
     return groups_of(forecast, names, codes, LogLoss(), 1.0 - _FALSE_FLAGS / len(groups.names))
 
 
-def _check(forecast: Forecast, names: tuple[str, ...], groups: Groups | None, costs: Array | None) -> None:
+def _check(forecast: Forecast, names: tuple[str, ...], groups: Groups | None) -> None:
     """Refuse what is checked and yet cannot be audited."""
     n_classes = len(forecast.class_weight)
     if len(names) != n_classes:
@@ -204,8 +207,6 @@ def _check(forecast: Forecast, names: tuple[str, ...], groups: Groups | None, co
     if forecast.binary and not forecast.class_weight.all():
         only = names[int(forecast.class_weight.argmax())]
         raise ValueError(f"y holds one class only, {only!r}; an audit needs rows of both classes.")
-    if not forecast.binary and costs is not None:
-        raise ValueError(f"costs are for two classes, y has {n_classes}; leave them out, or audit one class.")
     if groups is not None and len(groups.names) > MOST_GROUPS:
         raise ValueError(
             f"group has {len(groups.names):,} different values, more than {MOST_GROUPS:,}; is it the right column?"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import isfinite
 
 from properly.metrics import PairedDifference
@@ -77,6 +78,16 @@ def decimals(value: float, places: int) -> str:
         return number(value, max(places + _exponent(value) + 1, 1)) if value else "0"
     text = f"{abs(value):,.{max(places, 0)}f}"
     return f"−{text}" if value < 0.0 and text.strip("0.,") else text
+
+
+def alike(values: Sequence[float]) -> list[str]:
+    """Numbers with the same number of decimals, three significant digits of how far they lie apart.
+
+    >>> alike([-3.61, 0.000002, 4.0]), alike([1990.0, 2020.0, 2007.3]), alike([0.5, 0.5])
+    (['−3.61', '0.00', '4.00'], ['1,990.0', '2,020.0', '2,007.3'], ['0.500', '0.500'])
+    """
+    apart = max(values) - min(values)
+    return [decimals(value, 2 - _exponent(apart)) if apart > 0.0 else number(value) for value in values]
 
 
 def _exponent(value: float) -> int:

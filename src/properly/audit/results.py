@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from properly.audit.confusion import Confusion
 from properly.audit.recalibration import Line, Recalibrated
 from properly.diagnostics import GroupCalibration, MulticlassReliability, Murphy, Reliability
 from properly.inputs.forecast import Forecast
@@ -20,6 +21,15 @@ from properly.numeric.probabilities import Array
 MOST_THRESHOLDS = 1_000
 # Thresholds that people name: 0.0001, 0.0002, ..., 0.001, 0.002, ..., 0.01, 0.02, ..., 0.99.
 _ROUND = np.unique(np.concatenate([np.arange(1, 10) / 1e4, np.arange(1, 10) / 1e3, np.arange(1, 100) / 1e2]))
+
+
+class OperatingPoint(NamedTuple):
+    """What a threshold does: the share of all rows that it calls positive, and how right and how complete that is."""
+
+    threshold: float
+    alerts: float
+    precision: float  # the share of these rows that are positive; nan if there are none
+    recall: float  # the share of all positives that are among them
 
 
 @dataclass(frozen=True)
@@ -54,6 +64,23 @@ class ThresholdTable:
         below = np.searchsorted(p, thresholds, side="left")
         called = positives - positives_below[below], negatives - negatives_below[below]
         return cls(thresholds, *called, float(positives), float(negatives))
+
+    def at(self, threshold: float) -> OperatingPoint:
+        """What the smallest threshold of the table does that is not below this one."""
+        k = int(np.searchsorted(self.thresholds, threshold))
+        hits, called = self.true_positives[k], self.true_positives[k] + self.false_positives[k]
+        precision = float(hits / called) if called > 0.0 else np.nan
+        alerts = float(called / (self.positives + self.negatives))
+        return OperatingPoint(float(self.thresholds[k]), alerts, precision, float(hits / self.positives))
+
+    @property
+    def even_costs(self) -> tuple[float, float]:
+        """Costs of a false positive and a false negative whose threshold is the share of positives; the smaller is 1.
+
+        With them it costs the same to call all rows positive and to call none so.
+        """
+        less = min(self.positives, self.negatives)
+        return self.positives / less, self.negatives / less
 
     def as_json(self) -> dict[str, Any]:
         """Plain lists for the page; the infinite threshold is None."""
@@ -196,6 +223,8 @@ class Audit:
         What the costs imply, if there are any and two classes.
     thresholds : ThresholdTable or None
         What every threshold does, for two classes.
+    confusion : Confusion or None
+        Which classes are taken for which, and what that costs, for more than two.
     """
 
     classes: tuple[str, ...]
@@ -219,6 +248,7 @@ class Audit:
     groups: GroupCalibration | None = None
     decision: Decision | None = None
     thresholds: ThresholdTable | None = None
+    confusion: Confusion | None = None
 
     @property
     def is_binary(self) -> bool:

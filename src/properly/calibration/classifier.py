@@ -248,8 +248,8 @@ class CalibratedClassifier(MetaEstimatorMixin, LogScoreClassifier):
             splits = folds.split(codes[rows], codes[rows], **_check_method_params(X, for_split, rows))
         elif isinstance(cv, str):
             raise ValueError(
-                f"cv must be a number of folds, a splitter or a list of splits, got {cv!r}; a classifier that is fitted "
-                "already is passed as sklearn.frozen.FrozenEstimator(classifier)."
+                f"cv must be a number of folds, a splitter or a list of splits, got {cv!r}; a classifier that is "
+                "fitted already is passed as sklearn.frozen.FrozenEstimator(classifier)."
             )
         else:  # a splitter or a list, of all rows
             splits, rows = check_cv(cv).split(X, y, **for_split), np.arange(len(codes))

@@ -39,7 +39,7 @@ def audit_table(
     probability: str | Sequence[str],
     positive: str | None = None,
     group: str | None = None,
-    costs: tuple[float, float] | str | None = None,
+    costs: tuple[Any, ...] | str | None = None,
     weight: str | None = None,
     report: FilePath = "audit.html",
     separator: str | None = None,
@@ -62,7 +62,8 @@ def audit_table(
     group : str, optional
         A column of groups, whose rows are judged separately as well.
     costs : (float, float) or str, optional
-        The costs of a false positive and of a false negative, as in 1:20.
+        The costs of a false positive and of a false negative, as in 1:20; for K > 2 classes K rows cost[true, decision]
+        in the sorted order of the classes, as in 0:1:4,1:0:1,4:1:0.
     weight : str, optional
         The column that says how many rows a row stands for.
     report : path, default "audit.html"
@@ -78,7 +79,7 @@ def audit_table(
         The summary of `properly.audit.summary_of`, and the path of the report.
     """
     from properly.audit.auditing import audit_of
-    from properly.metrics.decisions import binary_costs
+    from properly.metrics.decisions import class_costs, written_costs
 
     columns = [probability] if isinstance(probability, str) else list(probability)
     require_distinct(target=target, probability=columns, weight=weight)
@@ -98,7 +99,8 @@ def audit_table(
         )
         meant = str(forecast.classes[1]) if forecast.binary else None
         tell(1, "judging")
-        result = audit_of(forecast, groups=groups, costs=None if costs is None else binary_costs(costs))
+        matrix = None if costs is None else class_costs(costs, len(forecast.class_weight))
+        result = audit_of(forecast, groups=groups, costs=matrix)
         tell(2, "writing")
         asked = {
             "target": target,
@@ -106,7 +108,7 @@ def audit_table(
             "positive class": meant,
             "group": group,
             "weight": weight,
-            "costs": "{:g}:{:g}".format(*costs) if isinstance(costs, tuple) else costs,
+            "costs": None if costs is None else written_costs(costs),
         }
         pages = properly.report.pages
         facts = pages.file_facts(table) | {name: text for name, text in asked.items() if text} | pages.version_facts()
@@ -139,6 +141,10 @@ def show(summary: dict[str, Any], console: Any) -> None:
             f"Threshold for these costs: {number(decision['threshold'])}; "
             f"cost per 1,000 rows: {number(1000.0 * decision['cost'])}."
         )
+    confusion = summary["confusion"]
+    if confusion is not None and confusion["cost"] is not None:
+        cost, same = (number(1000.0 * confusion[name]) for name in ("cost", "cost_of_same_decision"))
+        console.print(f"Cost per 1,000 rows: {cost}; of the cheapest decision that is the same for all rows: {same}.")
     if summary["groups"]:
         _show_groups(summary["groups"], console)
     console.print(f"\nReport: {summary['report']}")

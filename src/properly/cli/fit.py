@@ -192,7 +192,7 @@ def fit_table(
             **_found(rows, comparison),
         }
         asked = {"methods": methods, "calibration": calibration, "categories": roles.categories, "weight": weight}
-        page = _page(comparison, rows, summary, asked)
+        page = _page(comparison, classifier, rows, summary, asked)
         model = properly.tables.TableClassifier(rows.encoder, classifier, rows.labels.classes)
         properly.save(model, output, metadata=summary)
         with atomic_path(report) as temporary:
@@ -249,8 +249,11 @@ def positive_note(summary: dict[str, Any]) -> str:
     return f"{summary['positive']}{usual}"
 
 
-def _page(comparison: Comparison, rows: Rows, summary: dict[str, Any], asked: dict[str, Any]) -> str:
+def _page(comparison: Comparison, classifier: Any, rows: Rows, summary: dict[str, Any], asked: dict[str, Any]) -> str:
     """The report: the comparison, and an audit of the chosen model's probabilities for held-out rows."""
+    from properly.tables.importances import importances_of
+    from properly.tables.summaries import column_summaries
+
     classes, rate, at = [str(label) for label in summary["classes"]], summary["population_rate"], comparison.judged
     judged = properly.audit.audit(
         rows.labels.codes[at],
@@ -278,8 +281,15 @@ def _page(comparison: Comparison, rows: Rows, summary: dict[str, Any], asked: di
         "notes": "; ".join(summary["notes"]),
     }
     facts = {name: text for name, text in facts.items() if text} | properly.report.pages.version_facts()
-    title = f"Models for {summary['target']}"
-    return properly.report.fit_page(comparison, judged, facts, title, warnings=summary["warnings"])
+    return properly.report.fit_page(
+        comparison,
+        judged,
+        facts,
+        f"Models for {summary['target']}",
+        importances=importances_of(classifier, rows.encoder.columns_),
+        columns=column_summaries(rows.encoder, rows.X, rows.weight),
+        warnings=summary["warnings"],
+    )
 
 
 def show(summary: dict[str, Any], console: Any) -> None:
@@ -295,7 +305,8 @@ def show(summary: dict[str, Any], console: Any) -> None:
     for place, each in enumerate(summary["leaderboard"]):
         mark = ("significant" if each["significant"] else "not significant") if place else "best"
         mark += "; chosen" if each["name"] == summary["chosen"] and place else ""
-        behind = [f"{each['difference_to_best']:.5f}", f"{each['p_value']:.3f}"] if place else ["", ""]
+        p_value = f"{each['p_value']:.3f}" if each["p_value"] >= 0.001 else "< 0.001"
+        behind = [f"{each['difference_to_best']:.5f}", p_value] if place else ["", ""]
         rows.append([each["name"], f"{each['log_loss']:.5f}", f"{each['standard_error']:.5f}", *behind, mark])
     console.print(table_of(["model", "log loss", "± standard error", "worse than the best by", "p-value", ""], rows))
     console.print(f"\n{summary['conclusion']}")

@@ -17,20 +17,40 @@ _NEARLY = 1e-6
 _HUGE = np.finfo(np.float64).max / 8.0
 
 
-def parse_costs(text: str) -> tuple[float, float]:
-    """Costs written as "false positive:false negative".
+def parse_costs(text: str) -> tuple[Any, ...]:
+    """Costs written as "false positive:false negative", or for K classes as K rows "0:1:4,1:0:1,4:1:0".
+
+    A row holds the costs of all decisions for one true class; the classes are in sorted order.
 
     >>> parse_costs("1:20")
     (1.0, 20.0)
+    >>> parse_costs("0:1:4,1:0:1,4:1:0")
+    ((0.0, 1.0, 4.0), (1.0, 0.0, 1.0), (4.0, 1.0, 0.0))
     """
     try:
-        false_positive, false_negative = (float(part) for part in text.split(":"))
+        rows = tuple(tuple(float(part) for part in row.split(":")) for row in text.split(","))
     except (AttributeError, ValueError):
+        rows = ()
+    lengths = [len(row) for row in rows]
+    if lengths != [2] and not (len(rows) > 1 and set(lengths) == {len(rows)}):
         raise ValueError(
-            f"costs must be two numbers, of a false positive and a false negative, written like 1:20, got {text!r}."
-        ) from None
-    cost_matrix((false_positive, false_negative))
-    return false_positive, false_negative
+            "costs must be two numbers, of a false positive and a false negative (for K > 2 classes K rows of K, "
+            f"cost[true, decision], such as 0:1:4,1:0:1,4:1:0), written like 1:20, got {text!r}."
+        )
+    costs = rows[0] if len(rows) == 1 else rows
+    cost_matrix(costs)
+    return costs
+
+
+def written_costs(costs: Any) -> str:
+    """Costs as `parse_costs` reads them; a text stays as it is.
+
+    >>> written_costs((1, 20)), written_costs(np.eye(2))
+    ('1:20', '1:0,0:1')
+    """
+    if isinstance(costs, str):
+        return costs
+    return ",".join(":".join(f"{cost:.15g}" for cost in row) for row in np.atleast_2d(costs))
 
 
 def cost_matrix(costs: ArrayLike) -> Array:
@@ -84,6 +104,19 @@ def binary_costs(costs: ArrayLike) -> Array:
         raise ValueError(
             "costs contradict themselves: an error must not cost less than the right decision, and one of the two "
             f"errors must cost more; got cost[true, decision] = {matrix.tolist()}."
+        )
+    return matrix
+
+
+def class_costs(costs: ArrayLike, n_classes: int) -> Array:
+    """The costs of a number of classes, as cost[true, decision]: `binary_costs` for two, a full matrix for more."""
+    if n_classes == 2:
+        return binary_costs(costs)
+    matrix = cost_matrix(costs)
+    if matrix.shape != (n_classes, n_classes):
+        raise ValueError(
+            f"the costs of {n_classes} classes must be a matrix cost[true, decision] of shape "
+            f"({n_classes}, {n_classes}), got {np.asarray(costs).tolist()!r}."
         )
     return matrix
 
@@ -147,6 +180,15 @@ def decide(
     if matrix.ndim == 3 and len(matrix) != len(values):
         raise ValueError(f"costs has {len(matrix)} matrices, p has {len(values)} rows: every row needs one.")
     limit = _reject_costs(reject_cost, len(values))
+    decisions = decisions_of(values, complement, matrix, limit)
+    return decisions if classes is None else _labels(decisions, classes, n_classes, limit is not None)
+
+
+def decisions_of(
+    values: Array, complement: Array | None, matrix: Array, limit: Array | None = None
+) -> NDArray[np.intp]:
+    """`decide` for checked probabilities, costs from `cost_matrix` and costs of not deciding, as positions."""
+    n_classes = matrix.shape[-1]
     decisions = np.empty(len(values), dtype=np.intp)
     for start in range(0, len(values), _BLOCK):
         rows = slice(start, start + _BLOCK)
@@ -163,7 +205,7 @@ def decide(
             decisions[rows] = n_classes - 1 - np.argmax(is_cheapest[:, ::-1], axis=1)  # the last of them
         if limit is not None:
             decisions[rows][expected.min(axis=1) - allowance > limit[rows]] = -1
-    return decisions if classes is None else _labels(decisions, classes, n_classes, limit is not None)
+    return decisions
 
 
 def _expected_costs(p: Array, matrix: Array) -> Array:

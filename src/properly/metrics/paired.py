@@ -163,9 +163,12 @@ def simultaneous_bootstrap_of(
     largest = np.sort((np.abs(samples - means[:, None]) / unit[:, None]).max(axis=0))
     size = np.where(errors > 0.0, np.abs(means) / unit, np.where(means == 0.0, 0.0, np.inf))
     p_values = (1 + n_resamples - np.searchsorted(largest, size)) / (1 + n_resamples)
-    beyond = int((1.0 - confidence) * (1 + n_resamples))  # resamples beyond the limit, with the one more that is counted
+    beyond = int(
+        (1.0 - confidence) * (1 + n_resamples)
+    )  # resamples beyond the limit, with the one more that is counted
     reach = (largest[n_resamples - beyond] if beyond else np.inf) * errors
-    return [PairedDifference(*map(float, each)) for each in zip(means, means - reach, means + reach, p_values, errors)]
+    found = np.column_stack([means, means - reach, means + reach, p_values, errors])
+    return [PairedDifference(*each) for each in found.tolist()]
 
 
 def _resampled_means(
@@ -189,7 +192,7 @@ def _units(differences: Array, weight: Array | None, generator: np.random.Random
         return differences * mass, mass
     group = generator.randint(_MOST_UNITS, size=n_rows, dtype=np.int32)
     sums = np.array([np.bincount(group, each * mass, _MOST_UNITS) for each in differences])
-    masses = np.bincount(group, mass, _MOST_UNITS)
+    masses = np.bincount(group, mass, _MOST_UNITS).astype(np.float64)
     used = masses > 0.0
     return sums[:, used], masses[used]
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 from properly.audit.results import Audit
 from properly.comparison import Comparison
+from properly.tables.importances import Importances
+from properly.tables.summaries import ColumnSummary
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,10 @@ class Findings:
         of the scores as they were on the page of a calibration, or None if they were no probabilities.
     comparison : Comparison or None
         Of models, on the page of a fit.
+    importances : Importances or None
+        What the best of them makes of its features.
+    columns : sequence of ColumnSummary
+        What the models learned from.
     facts : mapping from str to str
         What is needed to do this again.
     warnings : sequence of str
@@ -31,5 +37,7 @@ class Findings:
     audit: Audit
     recalibrated: Audit | None = None
     comparison: Comparison | None = None
+    importances: Importances | None = None
+    columns: Sequence[ColumnSummary] = ()
     facts: Mapping[str, str] = field(default_factory=dict)
     warnings: Sequence[str] = ()

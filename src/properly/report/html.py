@@ -7,7 +7,7 @@ import hashlib
 import html
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib.resources import files
 from io import StringIO
@@ -24,6 +24,7 @@ class Markup(str):
 
 
 _SPACED_PERCENT = re.compile(r"(?<=\d) %")
+_MANY_ROWS = 15  # more of them may be printed on several pages
 _WITHOUT_CONTENT = frozenset({"col", "input", "br", "meta"})
 
 
@@ -57,16 +58,29 @@ def element(tag: str, *children: str, **attributes: object) -> Markup:
     return Markup(opening if tag in _WITHOUT_CONTENT else f"{opening}{markup(*children)}</{tag}>")
 
 
-def table(head: Iterable[str], rows: Iterable[Iterable[str]], caption: str, *, highlight: Iterable[int] = ()) -> Markup:
-    """A table that scrolls inside its own box on a narrow screen; the first cell of a row is its heading."""
+def table(
+    head: Sequence[str],
+    rows: Iterable[Iterable[str]],
+    caption: str,
+    *,
+    highlight: Iterable[int] = (),
+    stacked: bool = False,
+) -> Markup:
+    """A table that scrolls inside its own box on a narrow screen; the first cell of a row is its heading.
+
+    With `stacked` a narrow screen shows every row as a block instead, its cells below each other under their headings.
+    """
     marked = frozenset(highlight)
     heading = element("tr", *(element("th", cell, scope="col") for cell in head))
     body = []
     for number, (name, *cells) in enumerate(rows):
-        content = element("th", name, scope="row"), *(element("td", cell) for cell in cells)
-        body.append(element("tr", *content, class_="marked" if number in marked else None))
+        labels = head[1:] if stacked else [None] * len(cells)
+        content = (element("td", cell, data_label=label) for cell, label in zip(cells, labels, strict=True))
+        row = element("th", name, scope="row"), *content
+        body.append(element("tr", *row, class_="marked" if number in marked else None))
+    kinds = ["scroll", *(["stacked"] if stacked else []), *(["long"] if len(body) > _MANY_ROWS else [])]
     whole = element("table", element("caption", caption), element("thead", heading), element("tbody", *body))
-    return element("div", whole, class_="scroll", tabindex="0", role="region", aria_label=caption)
+    return element("div", whole, class_=" ".join(kinds), tabindex="0", role="region", aria_label=caption)
 
 
 def section(heading: str, *children: str, id: str, class_: str | None = None) -> Markup:
@@ -110,22 +124,28 @@ _SETTINGS = {
 _ID = re.compile(r'(?<=\bid=")([^"]+)(?=")|(?<=href="#)([^"]+)(?=")|(?<=url\(#)([^)]+)(?=\))')
 _COORDINATES = re.compile(r'(?<= )(?:d|x|y)="[^"]*"')
 _DECIMALS = re.compile(r"(\d\.\d{2})\d+")
+_COLOUR = re.compile(r"(?<=(?:fill|roke): )#([0-9a-f]{6})")
+_FONT = re.compile(r"font-family: [^;\"]*;? ?")
 
 
 def inline_svg(drawn: Any, name: str, description: str) -> Markup:
     """The figure that `drawn` (a Figure, Axes or array of Axes) belongs to, as an SVG element.
 
     `name` is put before every id, so that several figures fit into one page. Coordinates keep two decimals, which are
-    hundredths of a point.
+    hundredths of a point. The style of the page may replace every colour: #0072b2 is ``var(--0072b2, #0072b2)``; there
+    is no background, and text has the colour and the font of the page.
     """
     matplotlib = require("matplotlib", "plots")
     figure = figure_of(drawn)
     text = StringIO()
     with matplotlib.rc_context(_SETTINGS):
-        figure.savefig(text, format="svg", bbox_inches="tight", metadata={"Date": None, "Creator": None})
+        figure.savefig(
+            text, format="svg", bbox_inches="tight", transparent=True, metadata={"Date": None, "Creator": None}
+        )
     svg = text.getvalue()
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)
+    svg = _COLOUR.sub(r"var(--\1, #\1)", _FONT.sub("", svg))
     svg = _ID.sub(lambda match: f"{name}-{match[0]}", svg)
     opening, _, rest = svg.partition(">")
     box = re.search(r'viewBox="([^"]+)"', opening)

@@ -16,6 +16,8 @@ from properly.comparison import Comparison
 from properly.report.findings import Findings
 from properly.report.html import element, page
 from properly.report.sections import SECTIONS
+from properly.tables.importances import Importances
+from properly.tables.summaries import ColumnSummary
 
 
 def audit_page(audit: Audit, *, facts: Mapping[str, str] | None = None, title: str = "Audit of probabilities") -> str:
@@ -44,7 +46,14 @@ def audit_page(audit: Audit, *, facts: Mapping[str, str] | None = None, title: s
 
 
 def fit_page(
-    comparison: Comparison, audit: Audit, facts: Mapping[str, str], title: str, *, warnings: Sequence[str] = ()
+    comparison: Comparison,
+    audit: Audit,
+    facts: Mapping[str, str],
+    title: str,
+    *,
+    importances: Importances | None = None,
+    columns: Sequence[ColumnSummary] = (),
+    warnings: Sequence[str] = (),
 ) -> str:
     """A comparison of models and the audit of the chosen one's probabilities, as one HTML file.
 
@@ -55,6 +64,10 @@ def fit_page(
         Of the probabilities of the chosen model for held-out rows.
     facts : mapping from str to str
     title : str
+    importances : properly.tables.importances.Importances, optional
+        Of the chosen model, fitted to all rows.
+    columns : sequence of properly.tables.summaries.ColumnSummary, optional
+        What the models learned from.
     warnings : sequence of str
         About columns, for the top of the page.
     """
@@ -62,7 +75,7 @@ def fit_page(
         f"Which of {len(comparison.names)} models gives the best probabilities on held-out rows, and are those of the "
         f"chosen one, {comparison.choice}, right?"
     )
-    return _page(title, asked, Findings(audit, comparison=comparison, facts=facts, warnings=warnings))
+    return _page(title, asked, Findings(audit, None, comparison, importances, columns, facts, warnings))
 
 
 def calibrate_page(before: Audit | None, after: Audit, facts: Mapping[str, str], title: str) -> str:
@@ -82,7 +95,8 @@ def calibrate_page(before: Audit | None, after: Audit, facts: Mapping[str, str],
     --------
     >>> from properly.audit import audit
     >>> y, p, calibrated = [0, 1, 0, 1, 1, 0], [0.1, 0.7, 0.6, 0.8, 0.4, 0.2], [0.2, 0.6, 0.5, 0.7, 0.4, 0.3]
-    >>> page = calibrate_page(audit(y, p, calibrated=calibrated), audit(y, calibrated), {"rows": "6"}, "Calibration of p")
+    >>> before, after = audit(y, p, calibrated=calibrated), audit(y, calibrated)
+    >>> page = calibrate_page(before, after, {"rows": "6"}, "Calibration of p")
     >>> "What recalibration changes" in page
     True
     """

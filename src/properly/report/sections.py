@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from string import Template
 
 import numpy as np
 
 from properly.audit.answers import answer, verdict
-from properly.audit.formatting import aligned, count, decimals, interval, number, percent
-from properly.audit.results import MOST_GROUPS_ON_PAGE, Audit, Decision
+from properly.audit.formatting import aligned, count, interval, number, percent
+from properly.audit.results import MOST_GROUPS_ON_PAGE, Audit
 from properly.comparison import Comparison
 from properly.diagnostics import Reliability
 from properly.inputs.options import CONFIDENCE
-from properly.numeric.probabilities import Array
+from properly.report.decisions import confusion_section, threshold_section
 from properly.report.findings import Findings
-from properly.report.html import Markup, asset, data_script, element, markup, picture, section, table
+from properly.report.html import Markup, element, markup, picture, section, table
+from properly.report.models import data_section, importances_section, leaderboard_section
 
 _MOST_CLASSES = 12
 _LEVEL = percent(CONFIDENCE, 2)
@@ -63,7 +63,7 @@ def _best(comparison: Comparison) -> str:
     """The best model in a sentence."""
     others, worse = len(comparison.names) - 1, int(np.sum(comparison.significant))
     if others == 0:
-        return f"{comparison.best} has a score of {number(comparison.scores[0], 4)} on held-out rows."
+        return f"{comparison.best} has a {comparison.score_name} of {number(comparison.scores[0], 4)} on held-out rows."
     found = f"{comparison.best} gives the best probabilities of {others + 1} models"
     if worse == others:
         return f"{found}; all others are significantly worse."
@@ -81,14 +81,14 @@ def scores_section(findings: Findings) -> Markup:
     """Proper scores and their parts; before and after, if the page is about recalibration."""
     audit = findings.recalibrated or findings.audit
     head = ("", "score", "miscalibration", "discrimination", "uncertainty")
-    of_classes = "" if audit.is_binary else ", added up over the classes, each against the rest"
     tables = []
     for score in audit.scores.values():
         parts = {"as given": score.parts, "recalibrated": score.parts_after}
         if findings.recalibrated is None:
             parts = {"on held-out rows": score.parts}
         rows = [(name, *(number(part, 4) for part in each)) for name, each in parts.items() if each is not None]
-        tables.append(table(head, rows, f"{score.name.capitalize()}{of_classes}: the smaller, the better"))
+        name = score.name if audit.is_binary else f"{score.name} of a class against the rest, added up over the classes"
+        tables.append(table(head, rows, f"{name[:1].upper()}{name[1:]}: the smaller, the better", stacked=True))
     explanation = (
         "Score = miscalibration − discrimination + uncertainty. Miscalibration is what perfect recalibration would "
         "gain (0 is best), discrimination what is gained by telling rows apart (the larger, the better), and "
@@ -115,7 +115,8 @@ def reliability_section(findings: Findings) -> Markup:
             notes.append(element("p", note, class_="note"))
     explanation = (
         "The predicted probability (horizontal) against the share that was observed (vertical). The points of "
-        f"calibrated probabilities differ from the diagonal by chance only: each lies within the band {_LEVEL} of the time."
+        "calibrated probabilities differ from the diagonal by chance only: each lies within the band "
+        f"{_LEVEL} of the time."
     )
     drawn = element("div", *pictures, class_="figures" if several is None else "figures small")
     return section("Reliability", element("p", explanation), drawn, *notes, id="reliability")
@@ -144,26 +145,32 @@ def recalibration_section(findings: Findings) -> Markup | None:
         rows.append((score.name, number(score.before_same_rows, 4), number(score.after, 4), *change))
     decision = audit.decision
     if decision is not None and decision.saving is not None:
-        name = f"cost per row at the threshold {number(decision.choice.theoretical_threshold)}"
-        change = aligned(decision.saving.difference, decision.saving), interval(decision.saving)
-        rows.append((name, number(decision.before), number(decision.after), *change))
-    figures = []
-    if audit.reliability is not None and audit.reliability_after is not None and audit.murphy is not None:
-        scale = "log-odds" if audit.is_rare else "probability"
-        # The section before this one shows the diagram of the probabilities that the page is about.
-        shown, when = (audit.reliability_after, "after") if audit is findings.audit else (audit.reliability, "before")
-        caption = f"Reliability {when} recalibration, on the {scale} scale."
-        other = _reliability_picture(shown, scale, when, caption)
-        caption = (
-            "Murphy diagram: the mean cost of deciding by the probabilities, for every ratio of the costs of the two "
-            "errors. If one curve lies below another everywhere, it is better whatever the costs are."
+        name = f"cost per 1,000 rows at the threshold {number(decision.choice.theoretical_threshold)}"
+        saving = decision.saving._replace(
+            **{end: 1000.0 * getattr(decision.saving, end) for end in ("difference", "low", "high")}
         )
-        description = "Murphy diagram: the cost of decisions at every threshold, before and after recalibration."
-        murphy = picture(audit.murphy.plot(scale=scale), "murphy", description, caption)
-        figures.append(element("div", other, murphy, class_="figures"))
+        costs = (number(1000.0 * cost) for cost in (decision.before, decision.after or 0.0))
+        rows.append((name, *costs, aligned(saving.difference, saving), interval(saving)))
     head = ("score", "before", "after", "gain", f"{_LEVEL} interval")
-    shown = table(head, rows, "Scores before and after; the smaller, the better")
-    return section(heading, element("p", _how(audit)), shown, *figures, id=id)
+    shown = table(head, rows, "Scores of these rows before and after; the smaller, the better", stacked=True)
+    return section(heading, element("p", _how(audit)), shown, *_pictures(audit, findings), id=id)
+
+
+def _pictures(audit: Audit, findings: Findings) -> list[Markup]:
+    """For two classes: the reliability that the page has not shown yet, and the costs before and after."""
+    if audit.reliability is None or audit.reliability_after is None or audit.murphy is None:
+        return []
+    scale = "log-odds" if audit.is_rare else "probability"
+    found, when = (audit.reliability_after, "after") if audit is findings.audit else (audit.reliability, "before")
+    caption = f"Reliability {when} recalibration, on the {scale} scale."
+    other = _reliability_picture(found, scale, when, caption)
+    caption = (
+        "Murphy diagram: the mean cost of deciding by the probabilities, for every ratio of the costs of the two "
+        "errors. If one curve lies below another everywhere, it is better whatever the costs are."
+    )
+    description = "Murphy diagram: the cost of decisions at every threshold, before and after recalibration."
+    murphy = picture(audit.murphy.plot(scale=scale), "murphy", description, caption)
+    return [element("div", other, murphy, class_="figures")]
 
 
 def _how(audit: Audit) -> str:
@@ -176,42 +183,14 @@ def _how(audit: Audit) -> str:
     )
 
 
-def threshold_section(findings: Findings) -> Markup | None:
-    """What each threshold does and costs, for two classes; a slider shows the table of thresholds."""
-    audit, decision = findings.audit, findings.audit.decision
-    if audit.thresholds is None:
-        return None
-    explanation = (
-        f"A row is called {audit.classes[1]} if its probability is at least the threshold. If the probabilities are "
-        "right, the cheapest threshold is the cost of a false positive divided by the sum of both costs."
-    )
-    costs = (1.0, 1.0) if decision is None else (decision.false_positive, decision.false_negative)
-    slider = Template(asset("thresholds.html")).substitute(
-        positive=markup(audit.classes[1]), false_positive=f"{costs[0]:.15g}", false_negative=f"{costs[1]:.15g}"
-    )
-    shown = [element("p", explanation), *([] if decision is None else [_choices(decision)]), Markup(slider)]
-    data = data_script(audit.thresholds.as_json(), "threshold-table")
-    return section("Thresholds and costs", *shown, data, id="thresholds")
-
-
-def _choices(decision: Decision) -> Markup:
-    choice = decision.choice
-    chosen = {
-        "for these costs, if the probabilities are right": (choice.theoretical_threshold, choice.expected_cost_there),
-        "cheapest on these rows": (choice.threshold, choice.expected_cost),
-    }
-    rows = [(name, number(threshold), number(1000.0 * cost)) for name, (threshold, cost) in chosen.items()]
-    caption = f"A false positive costs {decision.false_positive:,g}, a false negative {decision.false_negative:,g}"
-    return table(("threshold", "p at least", "cost per 1,000 rows"), rows, caption)
-
-
 def groups_section(findings: Findings) -> Markup | None:
-    """Calibration of every group by itself, the largest first."""
+    """Calibration of every group by itself: those that are off first, then the largest."""
     audit, groups = findings.audit, findings.audit.groups
     if groups is None:
         return None
     rows = []
-    for k in sorted(range(len(groups.groups)), key=lambda k: -groups.weight[k])[:MOST_GROUPS_ON_PAGE]:
+    order = sorted(range(len(groups.groups)), key=lambda k: (not groups.off[k], -groups.weight[k]))
+    for k in order[: max(MOST_GROUPS_ON_PAGE, int(groups.off.sum()))]:
         flag = ("too high" if groups.mean_p[k] > groups.base_rate[k] else "too low") if groups.off[k] else "within"
         mean, share = percent(groups.mean_p[k]), percent(groups.base_rate[k])
         ends = f"{percent(groups.low[k])} to {percent(groups.high[k])}"
@@ -229,10 +208,10 @@ def groups_section(findings: Findings) -> Markup | None:
         "some of it is chance."
     )
     if len(rows) < len(groups.groups):
-        note = f"The {len(rows)} largest groups are shown. {note}"
-    head = ("group", "rows", "mean probability", "observed share", "interval of the share", "", "miscalibration")
+        note = f"{len(rows)} groups are shown: all that lie outside, and the largest of the others. {note}"
+    head = ("group", "rows", "mean probability", "observed share", "interval of the share", "finding", "miscalibration")
     caption = "Calibration by group" if audit.is_binary else "Calibration of the most probable class by group"
-    shown = table(head, rows, caption)
+    shown = table(head, rows, caption, stacked=True)
     return section("By group", element("p", opening), shown, element("p", note, class_="note"), id="groups")
 
 
@@ -244,70 +223,18 @@ def facts_section(findings: Findings) -> Markup | None:
     return section("For reproduction", element("dl", *pairs), id="facts")
 
 
-_WIDTH, _MARGIN = 112.0, 4.0  # of the picture of an interval
-
-
-def leaderboard_section(findings: Findings) -> Markup | None:
-    """Models in the order of their score on held-out rows, with intervals."""
-    found = findings.comparison
-    if found is None:
-        return None
-    best = float(found.scores[0])  # four of its digits are shown
-    places = 4 if not np.isfinite(best) or best <= 0.0 else int(np.clip(3 - np.floor(np.log10(best)), 3, 7))
-    rows = []
-    for k, name in enumerate(found.names):
-        difference, ends, seconds = found.difference_to_best[k], found.difference_intervals[k], found.seconds[k]
-        score = _with_interval(found.scores[k], found.intervals[k], places)
-        worse, bar, standing = "–", "", "best"
-        style: str | None = "fine"
-        if k:
-            worse, bar = (
-                _with_interval(difference, ends, places + 1),
-                _bar(difference, ends, found.difference_intervals),
-            )
-            standing, style = ("significant", "flag") if found.significant[k] else ("may be chance", None)
-        time = "–" if np.isnan(seconds) else f"{number(seconds, 2)} s"
-        rows.append((name, score, worse, bar, element("span", standing, class_=style), time))
-    head = ("model", "score", "worse than the best by", "", "difference", "time")
-    note = (
-        "The score is the mean loss on held-out rows: the smaller, the better. Below it are 95 % intervals. All models "
-        "are scored on the same rows, so a difference has a smaller error than either score; it is called significant "
-        "at 5 %, corrected for the number of comparisons."
-    )
-    shown = table(head, rows, "Scores in cross-validation", highlight=[0])
-    return section("The models", shown, element("p", note, class_="note"), id="leaderboard")
-
-
-def _with_interval(value: float, interval: Array, places: int) -> Markup:
-    ends = element("small", " to ".join(decimals(float(end), places) for end in interval))
-    return element("span", decimals(float(value), places), ends)
-
-
-def _bar(middle: float, interval: Array, all_intervals: Array) -> Markup:
-    """The interval of a difference as a line with a dot, and a mark at 0, on the scale that all rows share."""
-    ends = np.append(all_intervals[np.isfinite(all_intervals)], 0.0)
-    low, high = ends.min(), ends.max()
-    if not (high > low and np.isfinite([middle, *interval]).all()):
-        return Markup("")
-    zero, dot, left, right = (
-        f"{_MARGIN + _WIDTH * (value - low) / (high - low):.1f}" for value in (0.0, middle, *interval)
-    )
-    mark = element("line", x1=zero, x2=zero, y1="0", y2="16", class_="zero")
-    line = element("line", x1=left, x2=right, y1="8", y2="8", class_="interval")
-    circle, width = element("circle", cx=dot, cy="8", r="3.5"), f"{_WIDTH + 2 * _MARGIN:g}"
-    size = {"viewBox": f"0 0 {width} 16", "width": width, "height": "16"}
-    return element("svg", mark, line, circle, **size, class_="bar", aria_hidden="true")
-
-
 # All sections in the order of the page; one that does not apply to what was found returns None.
 SECTIONS: dict[str, Callable[[Findings], Markup | None]] = {
     "warnings": warnings_section,
     "answer": answer_section,
     "leaderboard": leaderboard_section,
+    "importances": importances_section,
     "reliability": reliability_section,
     "recalibration": recalibration_section,
     "thresholds": threshold_section,
+    "confusion": confusion_section,
     "groups": groups_section,
     "scores": scores_section,
+    "data": data_section,
     "facts": facts_section,
 }

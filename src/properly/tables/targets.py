@@ -92,8 +92,8 @@ def _positive(labels: list[Label], place: Place, positive: str | None, forecast:
     if usual is not None and named is not None and usual != named:
         raise Misuse(
             f"the column {forecast!r} is named after the class {names[named]!r}, but of {names[0]!r} and "
-            f"{names[1]!r} the positive one is usually {names[usual]!r}; name the class that the column is for with positive (on the "
-            f"command line: --positive {shlex.quote(names[named])})."
+            f"{names[1]!r} the positive one is usually {names[usual]!r}; name the class that the column is for with "
+            f"positive (on the command line: --positive {shlex.quote(names[named])})."
         )
     return usual if named is None else named
 
