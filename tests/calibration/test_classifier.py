@@ -563,3 +563,8 @@ def test_equal_probabilities_of_three_classes_are_ties():
         assert all(len(np.unique(calibrated[p[:, k] == value])) == 1 for value in np.unique(p[:, k]))
         # Blocks begin where probabilities differ, not where the rounding of a softmax does.
         assert np.diff(pair.calibrator.maps_[k].first).min() > 1e-9
+
+
+def test_a_fitted_classifier_is_passed_frozen():
+    with pytest.raises(ValueError, match=r"got 'prefit'; a classifier that is fitted already .*FrozenEstimator"):
+        CalibratedClassifier(LogisticRegression(), cv="prefit").fit([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1])

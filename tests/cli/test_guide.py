@@ -1,10 +1,13 @@
 """The guide to the command line is right about commands, options, methods and exit codes."""
 
 import re
+import runpy
 import shlex
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 from properly.cli import COMMANDS
 from properly.cli.candidates import CANDIDATES
@@ -39,3 +42,16 @@ def test_methods_formats_and_exit_codes_are_listed():
         assert f"| `{candidate.usage(name)}` | {candidate.about}" in GUIDE
     assert all(f"`{ending}`" in GUIDE for ending in FORMATS)
     assert all(f"| {code} |" in GUIDE for code in (OK, FAILED, MISUSED, INTERRUPTED, TERMINATED))
+
+
+@pytest.mark.slow
+def test_the_examples_print_what_the_guide_says():
+    """Up to the last digits, which depend on the machine."""
+    folder = Path(__file__).parents[2] / "docs"
+    refreshed = runpy.run_path(str(folder / "command_line_outputs.py"))["refreshed"]
+    now, number = refreshed(GUIDE), r"\d[\d,]*(?:\.\d+)?"
+    assert re.sub(number, "0", now) == re.sub(number, "0", GUIDE), "run docs/command_line_outputs.py"
+    found, shown = (
+        np.array([float(each.replace(",", "")) for each in re.findall(number, text)]) for text in (now, GUIDE)
+    )
+    assert_allclose(found, shown, rtol=0.05, atol=0.02)

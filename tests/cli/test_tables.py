@@ -64,6 +64,13 @@ def test_the_standard_input(properly, customers, stdin, tmp_path, ending):
     assert read_table("scored.jsonl").num_rows == 200
 
 
+def test_mistakes_in_the_standard_input(fails, stdin):
+    stdin(b"a,b\n1,2\n3\n")
+    assert "properly: error: the standard input: line 3 has 1 cells" in fails("fit", "-", "--target", "a")
+    stdin(b"")
+    assert "properly: error: the standard input is empty." in fails("fit", "-", "--target", "a")
+
+
 def test_one_standard_input(properly, stdin):
     stdin(b"")
     done = properly("maxent", "--presence", "-", "--background", "-")

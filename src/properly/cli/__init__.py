@@ -5,8 +5,9 @@ properly`` is light: its submodules load on first use), so that help and wrong a
 
 - a docstring, which is what ``--help`` shows; the last paragraph, an example, comes after the options;
 - ``run``, the function that does the work, which Python can call as well: each argument of the command line is the
-  keyword of the same name, and the summary that it returns, a dict, can be written as JSON;
-- ``add_arguments(add)``, which declares these arguments; their defaults and help are those of ``run``;
+  keyword of the same name, and the summary that it returns, a dict, can be written as JSON; the rules that it is
+  decorated with (`properly.cli.arguments.checked`) check the options of either caller;
+- ``add_arguments(add)``, which declares these arguments; their defaults, help and rules are those of ``run``;
 - ``show(summary, console)``, which prints the summary for a person, on a console of rich.
 """
 

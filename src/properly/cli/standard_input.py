@@ -25,8 +25,13 @@ def standard_input(argv: Sequence[str] | None) -> Iterator[list[str]]:
     if len(places) > 1:
         raise Misuse("the standard input, -, can stand for one table only.")
     with tempfile.TemporaryDirectory(prefix="properly-") as folder:
-        words[places[0]] = str(_spooled(Path(folder)))
-        yield words
+        path = words[places[0]] = str(_spooled(Path(folder)))
+        try:
+            yield words
+        except ValueError as error:
+            if path not in str(error):
+                raise
+            raise type(error)(str(error).replace(path, "the standard input")) from error
 
 
 def _spooled(folder: Path) -> Path:

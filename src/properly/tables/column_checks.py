@@ -78,7 +78,7 @@ def _separating(values: _Values) -> str | None:
         return None
     return (
         f"alone tells the class of almost every row (it removes {share:.0%} of the uncertainty): if it is known only "
-        "after the outcome, the model is of no use; leave it out then"
+        "after the outcome, the model is of no use; leave it out then (--ignore)"
     )
 
 
@@ -95,7 +95,7 @@ def _identifier(values: _Values) -> str | None:
     known = values.encoded[~np.isnan(values.encoded)]
     if len(known) < _FEWEST_ROWS:
         return None
-    remedy = "leave it out if it identifies rows"
+    remedy = "leave it out (--ignore) if it identifies rows"
     if values.column.kind == "category":
         distinct = len(np.unique(known)) == len(known)
         return f"has a different text in every row; {remedy}" if distinct else None
