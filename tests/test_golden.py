@@ -24,7 +24,8 @@ CHANGED: list[tuple[str, str]] = [
     ("audit/*: cuts/*", "the share of positives is among the thresholds"),
     ("comparison/*: difference_intervals", "intervals that hold together, and are those of the p-values"),
     ("comparison/*: p_values", "adjusted for the number of candidates"),
-    ("files/command fit: */p_value", "adjusted for the number of candidates"),
+    ("files/command fit: fit/leaderboard/*/p_value", "adjusted for the number of candidates"),
+    ("files/command maxent: maxent/features*", "called terms, because features are the columns"),
 ]
 
 # Outputs that depend on how a processor rounds the sums of linear algebra: a pattern, by how much, and why.

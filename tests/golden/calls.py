@@ -1484,7 +1484,7 @@ def command_maxent() -> Any:
         columns = [dict(zip("ab", X[y == label].T.tolist(), strict=True)) for label in (1, -1)]
         seen, region = (write_table(Path(folder, f"{k}.csv"), each) for k, each in enumerate(columns))
         model, scored = Path(folder, "model.skops"), Path(folder, "scored.csv")
-        options = ["--predict", region, "--scored", str(scored), "--features", "lq", "-o", str(model)]
+        options = ["--predict", region, "--scored", str(scored), "--kinds", "lq", "-o", str(model)]
         found = command("maxent", "--presence", seen, "--background", region, *options)
         return {"maxent": found, "columns": len(scored.read_text(encoding="utf-8").splitlines())}
 

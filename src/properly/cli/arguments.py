@@ -33,7 +33,7 @@ def require_distinct(**columns: str | Sequence[str] | None) -> None:
 
     >>> require_distinct(target="y", weight="y")
     Traceback (most recent call last):
-    properly.cli.arguments.Misuse: target and weight name the same column, 'y'; each needs its own.
+    properly.inputs.misuse.Misuse: target and weight name the same column, 'y'; each needs its own.
     """
     taken: dict[str, str] = {}
     for argument, given in columns.items():
