@@ -30,17 +30,6 @@ NEW_SCORES = np.concatenate([4.0 * RANDOM.normal(size=100), [0.0, -700.0, 700.0,
 PREDICTIONS = ("predict_proba", "predict_log_proba", "decision_function")
 
 
-@pytest.fixture(params=["array_api_strict", "torch", "cupy", "jax.numpy"])
-def library(request):
-    name = request.param
-    module = pytest.importorskip(name, reason=f"{name} is not installed")
-    if name == "jax.numpy":
-        import jax
-
-        jax.config.update("jax_enable_x64", True)
-    return module
-
-
 def assert_same(model, rows, library):
     given = library.asarray(rows)
     for name in PREDICTIONS:

@@ -74,8 +74,9 @@ def _slope(gaps: Array, log_odds: Array) -> Array:
     xp, nearest = namespace(gaps), fn.largest(-gaps, axis=1)
     t = xp.zeros_like(log_odds)
     for _ in range(_STEPS_OF_A_GRAPH if is_traced(t) else _MAX_ITER):
-        total = fn.logsumexp(-t * gaps, axis=1, keepdims=True, highest=t * nearest)
-        falling = xp.sum(xp.exp(-t * gaps - total) * gaps, axis=1, keepdims=True)
+        lower = -t * gaps
+        total = fn.logsumexp(lower, axis=1, keepdims=True, highest=t * nearest)
+        falling = xp.sum(xp.exp(lower - total) * gaps, axis=1, keepdims=True)
         moves = falling > 0.0
         step = xp.where(moves, xp.maximum(total + log_odds, 0.0) / xp.where(moves, falling, 1.0), 0.0)
         longer = xp.minimum(t + step, 1.0)

@@ -214,28 +214,40 @@ def class_log_odds(scores: Array, of_probabilities: bool = False) -> Array:
     xp = namespace(scores)
     if scores.ndim == 1:
         return scores[:, None]
-    top = xp.argmax(scores, axis=1, keepdims=True) == constant(np.arange(scores.shape[1]), scores)
     if of_probabilities:
-        return _log_odds_of_logarithms(scores, top)
+        return _log_odds_of_logarithms(scores)
     with np.errstate(over="ignore", divide="ignore"):
         log_p = xp.maximum(fn.log_softmax(scores, axis=1), -LARGEST)
         log_odds = log_p - xp.log1p(-xp.exp(log_p))
     # The largest p may be 1 up to rounding: there the others are added up.
-    return xp.where(top, log_p - fn.logsumexp(xp.where(top, -math.inf, log_p), axis=1, keepdims=True), log_odds)
+    top = xp.argmax(scores, axis=1, keepdims=True)
+    if xp is not np:
+        is_top = top == constant(np.arange(scores.shape[1]), scores)
+        return xp.where(is_top, log_p - _others(log_p, is_top), log_odds)
+    largest = np.take_along_axis(log_p, top, axis=1)
+    np.put_along_axis(log_p, top, -np.inf, axis=1)
+    np.put_along_axis(log_odds, top, largest - sc.logsumexp(log_p, axis=1, keepdims=True), axis=1)
+    return log_odds
 
 
-def _log_odds_of_logarithms(log_p: Array, top: Any) -> Array:
+def _log_odds_of_logarithms(log_p: Array) -> Array:
     """ln p - ln(1 - p); where p is 1 but for a millionth, the others are added up: 1 - p would be rounding."""
     xp = namespace(log_p)
     with np.errstate(divide="ignore"):
         log_rest = xp.where(log_p < -math.log(2.0), xp.log1p(-xp.exp(log_p)), xp.log(-xp.expm1(log_p)))
-    near = top & (log_p > -_NEARLY_ONE)
+    near = log_p > -_NEARLY_ONE
     if xp is not np:
-        others = fn.logsumexp(xp.where(near, -math.inf, log_p), axis=1, keepdims=True)
-        return log_p - xp.where(near, others, log_rest)
-    rows = near.any(axis=1)
-    log_rest[near] = sc.logsumexp(np.where(near[rows], -np.inf, log_p[rows]), axis=1) if rows.any() else 0.0
+        return log_p - xp.where(near, _others(log_p, near), log_rest)
+    row, column = np.nonzero(near)
+    others = log_p[row]
+    others[np.arange(len(row)), column] = -np.inf
+    log_rest[row, column] = sc.logsumexp(others, axis=1) if len(row) else 0.0
     return log_p - log_rest
+
+
+def _others(log_p: Array, left_out: Any) -> Array:
+    """ln Σ p over the classes of a row that are not left out."""
+    return fn.logsumexp(namespace(log_p).where(left_out, -math.inf, log_p), axis=1, keepdims=True)
 
 
 _LARGEST_TO_SQUARE = 1e150  # sums of squares must not overflow
