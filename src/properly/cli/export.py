@@ -12,16 +12,18 @@ from pathlib import Path
 from typing import Any
 
 import properly
-from properly.cli.arguments import Arguments, path
+from properly.cli.arguments import Arguments, checked, file_ending
+from properly.cli.predict import load_model
 from properly.files import FilePath, atomic_path, check_output
 from properly.inputs.optional import require
 
 
 def add_arguments(add: Arguments) -> None:
     add("model")
-    add("-o --output FILE", path)
+    add("-o --output FILE")
 
 
+@checked(output=file_ending(".onnx"))
 def export_model(model: FilePath, *, output: FilePath | None = None) -> dict[str, Any]:
     """Write a saved model as an ONNX file, as ``properly export`` does.
 
@@ -40,7 +42,7 @@ def export_model(model: FilePath, *, output: FilePath | None = None) -> dict[str
     output = f"{Path(model).stem}.onnx" if output is None else str(output)
     check_output(output, inputs=[model])
     try:
-        graph = properly.onnx.to_onnx(properly.load(model))
+        graph = properly.onnx.to_onnx(load_model(model))
     except NotImplementedError as error:
         raise ValueError(f"{model}: {error}") from error
     with atomic_path(output) as temporary:
