@@ -1,4 +1,4 @@
-"""The zip archive of a model file: read within limits, and compared with its checksums and, if there is one, its key.
+"""The zip archive of a model file: read within limits, and compared with its checksums and with the user's key.
 
 Nothing in a file is believed before it is checked. Sizes are compared with the limits before anything is unpacked, and
 what is unpacked is cut off at them, since the stated sizes may be wrong. An array must be as long as its shape says.
@@ -21,7 +21,7 @@ import numpy as np
 
 from properly.persistence.schema import SCHEMA, ModelFileError, nodes_of, one_line, read_schema
 
-HEADER, SIGNATURE = "properly.json", "properly.hmac"
+HEADER, SEAL = "properly.json", "properly.sum"
 _ENDINGS = {"NdArrayNode": ".npy", "SparseMatrixNode": ".npz", "BytesNode": ".bin", "BytearrayNode": ".bin"}
 _SIGNED = b"properly model file\n"  # before what is signed, so that a signature for another purpose does not fit
 _SHORTEST_KEY = 16
@@ -65,7 +65,7 @@ class Limits(NamedTuple):
 
 
 class Archive:
-    """A model file, opened; if there is a key, its header is that which was signed with it.
+    """A model file, opened, whose header is as it was saved.
 
     Errors are sentences that begin with the name of the file, which `open_archive` adds.
     """
@@ -78,8 +78,7 @@ class Archive:
             remedy = "; it was saved by skops itself: use skops.io.load" if SCHEMA in self.names else ""
             raise ModelFileError(f"was not saved by properly.save{remedy}.")
         content = self.read(HEADER)
-        if key is not None:
-            self._check_signature(content, key)
+        self._check_seal(content, key)
         self.limits.check(values=count_values(content))
         self.header = json.loads(content)
 
@@ -88,18 +87,25 @@ class Archive:
 
     def members(self, checksums: Mapping[str, Any]) -> dict[str, bytes]:
         """All that skops wrote; refused unless it is what was saved."""
-        members = {name: self.read(name) for name in self.names if name not in (HEADER, SIGNATURE)}
+        members = {name: self.read(name) for name in self.names if name not in (HEADER, SEAL)}
         found = checksums_of(members)
         for name in sorted(found.keys() | checksums.keys()):
             if found.get(name) != checksums.get(name):
                 raise ModelFileError(f"is damaged: {name} does not have the checksum that was saved with it.")
         return members
 
-    def _check_signature(self, content: bytes, key: Key) -> None:
-        if SIGNATURE not in self.names:
-            raise ModelFileError("was saved without a key, so that nobody can tell whether it was altered.")
-        if not hmac.compare_digest(self.read(SIGNATURE), signature_of(content, key)):
-            raise ModelFileError("was altered, or saved with another key.")
+    def _check_seal(self, content: bytes, key: Key | None) -> None:
+        if key is None and SEAL not in self.names:
+            return  # an earlier format, which its number tells
+        found = self.read(SEAL).split(b"\n") if SEAL in self.names else []
+        checksum, *signature = seal_of(content, key).split(b"\n")
+        if key is not None:
+            if len(found) < 2:
+                raise ModelFileError("was saved without a key, so that nobody can tell whether it was altered.")
+            if not hmac.compare_digest(found[1], signature[0]):
+                raise ModelFileError("was altered, or saved with another key.")
+        if found[:1] != [checksum]:
+            raise ModelFileError(f"is damaged: {HEADER} does not have the checksum that was saved with it.")
 
 
 @contextmanager
@@ -191,10 +197,13 @@ def check_key(key: Key | None) -> None:
         )
 
 
-def signature_of(content: bytes, key: Key) -> bytes:
-    """The HMAC (SHA-256) of the header, which has the checksums of all else, as hexadecimal digits."""
-    secret = key.encode() if isinstance(key, str) else key
-    return hmac.new(secret, _SIGNED + content, "sha256").hexdigest().encode()
+def seal_of(content: bytes, key: Key | None) -> bytes:
+    """The checksum of the header, which has those of all else, and in a second line, if there is a key, its HMAC."""
+    seal = hashlib.sha256(content).hexdigest()
+    if key is not None:
+        secret = key.encode() if isinstance(key, str) else key
+        seal += "\n" + hmac.new(secret, _SIGNED + content, "sha256").hexdigest()
+    return seal.encode()
 
 
 def check_array(content: bytes) -> None:

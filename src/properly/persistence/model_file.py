@@ -2,8 +2,8 @@
 
 A model file is a zip archive in the format of skops (arrays and JSON, no pickle) with one more member,
 ``properly.json``: the version of this format, the versions of the libraries, a checksum of every other member, and the
-user's own notes. A file that was saved with a key also has a signature of that member, ``properly.hmac``. Our types are
-named by package and class (`schema`), and stay readable when a class moves.
+user's own notes. A second one, ``properly.sum``, has the checksum of the first, and its HMAC if there is a key. Our
+types are named by package and class (`schema`), and stay readable when a class moves.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from properly.files import atomic_path
 from properly.inputs.optional import require
 from properly.persistence.archive import (
     HEADER,
-    SIGNATURE,
+    SEAL,
     Archive,
     Key,
     Limits,
@@ -32,7 +32,7 @@ from properly.persistence.archive import (
     checksums_of,
     named_errors,
     open_archive,
-    signature_of,
+    seal_of,
 )
 from properly.persistence.schema import (
     SCHEMA,
@@ -48,7 +48,7 @@ from properly.persistence.schema import (
 )
 
 __all__ = ["FORMAT", "ModelFileError", "load", "load_metadata", "load_versions", "save"]
-FORMAT = 2
+FORMAT = 3
 _LIBRARIES = ("properly", "numpy", "scipy", "scikit-learn", "skops")
 _FOR_BOOSTING = ("properly.boosting.", "lightgbm.")
 
@@ -196,7 +196,7 @@ def load_metadata(
 ) -> dict[str, Any]:
     """The notes that were given to `save` with a model; {} if there were none. The model itself is not loaded.
 
-    `key` and `max_bytes` are those of `load`; without a key, notes are not compared with any checksum.
+    `key` and `max_bytes` are those of `load`.
     """
     with open_archive(path, key, max_bytes) as archive:
         return dict(_header(archive)["metadata"])
@@ -236,8 +236,7 @@ def _write(path: Path, members: dict[str, bytes], schema: Any, notes: dict[str, 
     content = json.dumps(header, indent=2).encode()
     with ZipFile(path, "w", ZIP_DEFLATED) as target:
         target.writestr(HEADER, content)
-        if key is not None:
-            target.writestr(SIGNATURE, signature_of(content, key))
+        target.writestr(SEAL, seal_of(content, key))
         for name, member in members.items():
             target.writestr(name, member)
 
@@ -269,7 +268,7 @@ def _header(archive: Archive) -> dict[str, Any]:
     if not (isinstance(header, dict) and isinstance(header.get("versions"), dict)):
         raise ValueError("its header is incomplete.")
     _check_format(header.get("format"), header["versions"].get("properly", "unknown"))
-    if not all(isinstance(header.get(part), dict) for part in ("checksums", "metadata")):
+    if not all(isinstance(header.get(part), dict) for part in ("checksums", "metadata")) or SEAL not in archive.names:
         raise ValueError("its header is incomplete.")
     return header
 

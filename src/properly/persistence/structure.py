@@ -113,8 +113,9 @@ def _check_boosted_trees(model: Any) -> None:
     _require(
         all(each.tree_.value.shape[1:] == (1, 1) for each in trees.flat), "boosted trees have several values a leaf"
     )
-    start = model._raw_predict_init(np.zeros((1, n_features)))
-    _require(start.shape == (1, trees.shape[1]), "boosted trees are not as many as their classes")
+    for rows in (1, 2):
+        start = model._raw_predict_init(np.zeros((rows, n_features)))
+        _require(start.shape == (rows, trees.shape[1]), "boosted trees are not as many as their classes")
 
 
 # --- scikit-learn's transformers that make sparse matrices, and other things ---------
