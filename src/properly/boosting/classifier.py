@@ -14,6 +14,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from properly.boosting.rows import Rows, check_rounds
+from properly.boosting.threads import safe_threads
 from properly.boosting.training import Trainer
 from properly.classifier import chosen, log_probabilities
 from properly.inputs.features import known_table, seen_categories, training_table
@@ -86,7 +87,8 @@ class ProperBoostingClassifier(ClassifierMixin, BaseEstimator):
     random_state : int, RandomState or None, default None
         Draws the held-out rows; all else is deterministic.
     n_jobs : int or None, default None
-        Threads; None or -1 lets LightGBM take all.
+        Threads; None or -1 lets LightGBM take all. A process that was forked uses one, since those of its parent are
+        gone.
 
     Attributes
     ----------
@@ -221,8 +223,8 @@ class ProperBoostingClassifier(ClassifierMixin, BaseEstimator):
     def _threads(self) -> int:
         """The number for LightGBM, where 0 means all."""
         if self.n_jobs is None or self.n_jobs == -1:
-            return 0
-        return checked_count(self.n_jobs, "n_jobs, if not None or -1 for all threads,", 1, _LARGEST_INT)
+            return safe_threads(0)
+        return safe_threads(checked_count(self.n_jobs, "n_jobs, if not None or -1 for all threads,", 1, _LARGEST_INT))
 
     def __getstate__(self) -> dict[str, Any]:
         # The texts of the trees are all that is worth keeping, and all that can be saved without running code.
@@ -232,6 +234,7 @@ class ProperBoostingClassifier(ClassifierMixin, BaseEstimator):
         """LightGBM's boosters, read from their texts when they are first needed; None for a score without trees."""
         if not hasattr(self, "_boosters"):
             booster = require("lightgbm", "boosting").Booster
+            safe_threads(0)
             self._boosters = [booster(model_str=text) if text else None for text in self.models_]
         return self._boosters
 
