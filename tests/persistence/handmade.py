@@ -151,6 +151,17 @@ ATTACKS = {
             [{"__class__": "GaussianNB", "__module__": "sklearn.naive_bayes", "__loader__": "ObjectNode"}] * 50_000
         ),
     ),
+    "objects within the limit": (
+        "linear",
+        _instead(
+            [{"__class__": "GaussianNB", "__module__": "sklearn.naive_bayes", "__loader__": "ObjectNode"}] * 24_900
+        ),
+    ),
+    "values within the limit": ("linear", _instead([{**_PLAIN, "content": "[" + "[]," * 750_000 + "[]]"}])),
+    "an array within the limit": (
+        "linear",
+        _instead([{**_ARRAY, "file": "a.npy"}], lambda: {"a.npy": _npy(np.zeros(12 * 10**6))}),
+    ),
     "many values in one": ("linear", _instead([{**_PLAIN, "content": "[" + "[]," * 2_000_000 + "[]]"}])),
     "a list in a list in a list": ("linear", lambda members: members | {"schema.json": b"[" * 10**6}),
     "one array a thousand times": (

@@ -26,6 +26,7 @@ from properly.numeric.probabilities import Array
 
 _FEATURES_AS = {"accept_sparse": "csr", "dtype": (np.float64, np.float32), "ensure_all_finite": "allow-nan"}
 _LARGEST_INT, _MOST_LEAVES = 2**31 - 1, 131_072  # of LightGBM
+_AT_ONCE = 30_000  # rows to predict; Ctrl-C is heard in between
 _STARTS = {"log loss": True, "base rate": False}
 
 
@@ -247,8 +248,9 @@ class ProperBoostingClassifier(ClassifierMixin, BaseEstimator):
         X = self._read(X)
         v = np.tile(self.starts_, (X.shape[0], 1))
         for k, booster in enumerate(self._trees()):
-            if booster is not None:
-                v[:, k] += booster.predict(X, raw_score=True, num_threads=self._threads())
+            for start in range(0, len(v) if booster is not None else 0, _AT_ONCE):
+                rows = slice(start, start + _AT_ONCE)
+                v[rows, k] += booster.predict(X[rows], raw_score=True, num_threads=self._threads())
         return v
 
     def _staged_scores(self, X: Any) -> Iterator[Array]:
