@@ -7,8 +7,11 @@ from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from inspect import Parameter, signature
+from pathlib import Path
 from textwrap import dedent
 from typing import Any
+
+from properly.files import FilePath
 
 # A name in a list: either in quotation marks, where it may hold any character, or without them.
 _NAME = re.compile(r'\s*(?:"((?:[^"]|"")*)"|([^,"]+?))\s*(?:,|$)')
@@ -138,6 +141,17 @@ def path(text: str) -> str:
     if not text.strip():
         raise ValueError("must be the name of a file, got an empty text")
     return text
+
+
+def read_key(key_file: FilePath | None) -> bytes | None:
+    """The secret in a file, without the line break at its end; to be called before long work."""
+    if key_file is None:
+        return None
+    from properly.persistence.archive import check_key
+
+    key = Path(key_file).read_bytes().rstrip(b"\r\n")
+    check_key(key)
+    return key
 
 
 def one_of(known: Callable[[], Iterable[str]]) -> Callable[[str], str]:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import properly
-from properly.cli.arguments import Arguments, Misuse, one_of, path, require_distinct, seed
+from properly.cli.arguments import Arguments, Misuse, one_of, path, read_key, require_distinct, seed
 from properly.files import FilePath, check_output, sha256_of
 from properly.progress import progress
 
@@ -33,6 +33,7 @@ def add_arguments(add: Arguments) -> None:
     add("--weight COLUMN")
     add("--seed N", seed)
     add("-o --output FILE", path)
+    add("--key-file FILE", path)
 
 
 def calibrate_table(
@@ -46,6 +47,7 @@ def calibrate_table(
     weight: str | None = None,
     seed: int = 0,
     output: FilePath = "calibrator.skops",
+    key_file: FilePath | None = None,
 ) -> dict[str, Any]:
     """Learn a map from scores to probabilities and save it, as ``properly calibrate`` does.
 
@@ -71,6 +73,8 @@ def calibrate_table(
         Seed of the folds.
     output : path, default "calibrator.skops"
         The model file to write.
+    key_file : path, optional
+        A file with a secret of at least 16 characters, by which properly predict sees whether the model was altered.
 
     Returns
     -------
@@ -86,6 +90,7 @@ def calibrate_table(
     calibrator = choose(method, properly.calibration.methods.METHODS, "method")
     choose(input, dict.fromkeys(_INPUTS), "input")
     check_output(output, inputs=[table])
+    key = read_key(key_file)
     file = properly.tables.TableFile(table)
     data = file.read([*columns, target] + ([weight] if weight else []))
     (classes, codes), row_weights = properly.tables.targets.read_target(
@@ -120,7 +125,7 @@ def calibrate_table(
         "log_loss_constant": float(-np.sum(share * np.log(share))),
         "version": properly.__version__,
     }
-    properly.save(properly.tables.TableClassifier(encoder, fitted, classes), output, metadata=summary)
+    properly.save(properly.tables.TableClassifier(encoder, fitted, classes), output, metadata=summary, key=key)
     return summary
 
 

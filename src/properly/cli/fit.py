@@ -14,7 +14,18 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import properly
-from properly.cli.arguments import Arguments, listed_names, names, one_of, path, require_distinct, seed, share, whole
+from properly.cli.arguments import (
+    Arguments,
+    listed_names,
+    names,
+    one_of,
+    path,
+    read_key,
+    require_distinct,
+    seed,
+    share,
+    whole,
+)
 from properly.cli.candidates import CANDIDATES, Setting, build_candidates, checked_methods
 from properly.cli.main import table_of
 from properly.files import FilePath, atomic_path, check_output, sha256_of
@@ -43,6 +54,7 @@ def add_arguments(add: Arguments) -> None:
     add("--seed N", seed)
     add("-o --output FILE", path)
     add("--report FILE", path)
+    add("--key-file FILE", path)
 
 
 def fit_table(
@@ -61,6 +73,7 @@ def fit_table(
     seed: int = 0,
     output: FilePath = "model.skops",
     report: FilePath = "fit.html",
+    key_file: FilePath | None = None,
 ) -> dict[str, Any]:
     """Compare models on a table, fit the best, save it and write a report, as ``properly fit`` does.
 
@@ -95,6 +108,8 @@ def fit_table(
         The model file to write.
     report : path, default "fit.html"
         The report to write, an HTML file.
+    key_file : path, optional
+        A file with a secret of at least 16 characters, by which properly predict sees whether the model was altered.
 
     Returns
     -------
@@ -105,6 +120,7 @@ def fit_table(
     if features is not None and ignore:
         raise ValueError("features and ignore exclude each other: name the columns to use, or those not to use.")
     check_output(output, inputs=[table])
+    key = read_key(key_file)
     check_output(report, inputs=[table], outputs=[output])
     with progress("Fitting", 1.0) as tell:
         tell(0.0, "reading")
@@ -157,7 +173,8 @@ def fit_table(
         }
         asked = {"methods": methods, "calibration": calibration, "categories": categories, "weight": weight}
         page = _page(comparison, rows, summary, asked)
-        properly.save(properly.tables.TableClassifier(rows.encoder, classifier, classes), output, metadata=summary)
+        table_model = properly.tables.TableClassifier(rows.encoder, classifier, classes)
+        properly.save(table_model, output, metadata=summary, key=key)
         with atomic_path(report) as temporary:
             temporary.write_text(page, encoding="utf-8")
     return summary

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import properly
-from properly.cli.arguments import Arguments, listed_names, names, path, share
+from properly.cli.arguments import Arguments, listed_names, names, path, read_key, share
 from properly.cli.predict import score_table, scored_path
 from properly.files import FilePath, check_output, sha256_of
 from properly.progress import progress
@@ -33,6 +33,7 @@ def add_arguments(add: Arguments) -> None:
     add("--predict FILE")
     add("--scored FILE", path)
     add("-o --model FILE", path)
+    add("--key-file FILE", path)
 
 
 def maxent_table(
@@ -49,6 +50,7 @@ def maxent_table(
     predict: FilePath | None = None,
     scored: FilePath | None = None,
     model: FilePath = "maxent.skops",
+    key_file: FilePath | None = None,
 ) -> dict[str, Any]:
     """Fit a presence-only model to two tables, save it, and predict sites if wanted, as ``properly maxent`` does.
 
@@ -80,6 +82,8 @@ def maxent_table(
         sites, in the working folder.
     model : path, default "maxent.skops"
         The model file to write.
+    key_file : path, optional
+        A file with a secret of at least 16 characters, by which properly predict sees whether the model was altered.
 
     Returns
     -------
@@ -98,6 +102,7 @@ def maxent_table(
     ignore, categories = listed_names(ignore), listed_names(categories)
     inputs = [presence, background] + ([predict] if predict else [])
     check_output(model, inputs=inputs)
+    key = read_key(key_file)
     seen_file, region_file = properly.tables.TableFile(presence), properly.tables.TableFile(background)
     used = _columns(seen_file, region_file, columns, ignore, categories)
     if predict:
@@ -136,7 +141,7 @@ def maxent_table(
         "version": properly.__version__,
     }
     table_model = properly.tables.TableMaxent(encoder, fitted, output)
-    properly.save(table_model, model, metadata=summary)
+    properly.save(table_model, model, metadata=summary, key=key)
     return {**summary, "scored": score_table(table_model, predict, scored) if predict else None}
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import properly
-from properly.cli.arguments import Arguments, path
+from properly.cli.arguments import Arguments, path, read_key, whole
 from properly.files import FilePath, check_output
 from properly.progress import progress
 
@@ -24,6 +24,8 @@ def add_arguments(add: Arguments) -> None:
     add("-o --output FILE", path)
     add("--prefix TEXT")
     add("--unseen", choices=["refuse", "missing"])
+    add("--key-file FILE", path)
+    add("--max-bytes N", whole(1))
 
 
 def predict_table(
@@ -33,6 +35,8 @@ def predict_table(
     output: FilePath | None = None,
     prefix: str | None = None,
     unseen: str = "refuse",
+    key_file: FilePath | None = None,
+    max_bytes: int | None = None,
 ) -> dict[str, Any]:
     """Write a table with a model's probabilities for its rows, as ``properly predict`` does.
 
@@ -49,13 +53,18 @@ def predict_table(
         What the added columns begin with, before the class; probability_ if it is not given.
     unseen : {"refuse", "missing"}, default "refuse"
         Whether a category that did not occur in training is an error or counts as missing.
+    key_file : path, optional
+        The file with the secret with which the model was saved; a model that was altered, or saved without it, is an
+        error.
+    max_bytes : int, optional
+        How large the model may be when unpacked; if it is not given, 100 MB or 20 times the size of its file.
 
     Returns
     -------
     dict
         The "output" file, the number of its "rows", and the names of the added "columns".
     """
-    loaded = properly.load(model)
+    loaded = properly.load(model, key=read_key(key_file), max_bytes=max_bytes)
     if not isinstance(loaded, properly.tables.TableClassifier):
         raise ValueError(
             f"{model} holds a {type(loaded).__name__}, which does not take tables; a model of properly fit, calibrate "
