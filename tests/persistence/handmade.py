@@ -133,6 +133,13 @@ ATTACKS = {
     "a forest that goes in circles": ("calibrated forest", _array("nodes", _node(0, "left_child", 0))),
     "a forest that looks outside": ("calibrated forest", _array("nodes", _node(0, "feature", 10**8))),
     "boosted trees that look outside": ("gradient boosting", _array("nodes", _node(0, "right_child", 10**8))),
+    "a tree whose nodes have no shape": ("calibrated forest", _array("nodes", lambda nodes: np.array(2))),
+    "a tree with other values": ("calibrated forest", _array("values", lambda values: values[:1, 0])),
+    "a tree of more nodes than it has": ("calibrated forest", _attribute("node_count", 10**6)),
+    "a tree of many outputs": (
+        "calibrated forest",
+        _text(r'("__reduce__": .*?"content": "\d+".*?"content": )"1"', r'\g<1>"99999999"'),
+    ),
     "a column that there is not": ("one-hot", _array("categories_", lambda values: values[::-1])),
     "codes in no order": ("bins", _text(r'(_n_features_outs": {[^}]*"content": )"\d+"', r'\g<1>"1"')),
     "a word in no column": ("words", _text(r'("ham": {[^}]*"content": )"\d+"', r'\g<1>"99999999"')),

@@ -206,8 +206,8 @@ def seal_of(content: bytes, key: Key | None) -> bytes:
     return seal.encode()
 
 
-def check_array(content: bytes) -> None:
-    """Refuse a file of NumPy (.npy) whose content is not as long as its shape says."""
+def check_array(content: bytes) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """The shape and type of a file of NumPy (.npy), whose content must be as long as they say."""
     file = io.BytesIO(content)
     version = np.lib.format.read_magic(file)
     if version not in ((1, 0), (2, 0)):
@@ -219,6 +219,7 @@ def check_array(content: bytes) -> None:
         raise ValueError(f"an array has the shape {shape} and the type {dtype}")
     if math.prod(shape) * dtype.itemsize != stored:
         raise ValueError(f"an array of shape {shape} and type {dtype} has {stored:,} bytes")
+    return shape, dtype
 
 
 def check_sparse_arrays(content: bytes, limits: Limits) -> int:

@@ -160,7 +160,7 @@ def load(
         that are not trusted.
     """
     skops = require("skops.io", "save")
-    from properly.persistence.structure import check_structure
+    from properly.persistence.structure import check_structure, check_tree_nodes
 
     if isinstance(trusted, str):
         raise ValueError(f"trusted must be a list of type names, got the string {trusted!r}.")
@@ -168,6 +168,7 @@ def load(
         header = _header(archive)
         members = archive.members(header["checksums"])
         schema = checked_schema(members, archive.limits)
+        check_tree_nodes(schema, members)
     _warn_about_versions(path, header["versions"])
     with named_errors(path):
         unknown = name_by_module(schema)

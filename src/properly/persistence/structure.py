@@ -8,13 +8,16 @@ every index.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+import json
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import joblib  # comes with scikit-learn
 import numpy as np
 
+from properly.persistence.archive import check_array
 from properly.persistence.lightgbm_text import check_text
+from properly.persistence.schema import nodes_of
 
 _TREE = "sklearn.tree._tree.Tree"
 _TOKEN_PATTERNS = (None, r"(?u)\b\w\w+\b")  # scikit-learn's default; another may take for ever
@@ -76,6 +79,31 @@ def _require(fine: bool | np.bool_, what: str) -> None:
 
 
 # --- scikit-learn's trees ------------------------------------------------------------
+
+
+def check_tree_nodes(schema: Any, members: Mapping[str, bytes]) -> None:
+    """Refuse arrays that are not those of a tree of scikit-learn: it copies them without looking while it is made."""
+    for node in nodes_of(schema):
+        if node["__loader__"] == "TreeNode":
+            n_features, n_classes, n_outputs = node["__reduce__"]["args"]["content"]
+            _whole(n_features)
+            parts = node["content"]["content"]
+            _whole(parts["max_depth"])
+            classes, nodes, values = (_shape(part, members) for part in (n_classes, parts["nodes"], parts["values"]))
+            fine = classes == (_whole(n_outputs),) and nodes == (_whole(parts["node_count"]),)
+            _require(fine and values[:2] == nodes + classes and len(values) == 3, "a tree has arrays of other shapes")
+
+
+def _whole(node: Mapping[str, Any]) -> int:
+    value: Any = json.loads(node["content"]) if node["__loader__"] == "JsonNode" else None
+    _require(type(value) is int and 0 <= value < 2**40, "a tree has no numbers")
+    return int(value)
+
+
+def _shape(node: Mapping[str, Any], members: Mapping[str, bytes]) -> tuple[int, ...]:
+    plain = (node["__loader__"], node["__module__"], node["__class__"], node["type"])
+    _require(plain == ("NdArrayNode", "numpy", "ndarray", "numpy"), "a tree has no arrays")
+    return check_array(members[node["file"]])[0]
 
 
 def _check_trees_are_owned(found: list[Any]) -> None:
