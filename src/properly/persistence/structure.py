@@ -37,6 +37,7 @@ def check_structure(model: Any, trusted: Collection[str] = ()) -> None:
     """
     found = [each for each in _objects_in(model) if _name(each) not in trusted]
     _check_trees_are_owned(found)
+    processors = joblib.cpu_count()
     for each in reversed(found):  # inner ones first
         check = _CHECKS.get(_name(each))
         if check is not None:
@@ -44,8 +45,8 @@ def check_structure(model: Any, trusted: Collection[str] = ()) -> None:
         elif _name(each).startswith(("properly.links.", "properly.losses.")) and hasattr(each, "__post_init__"):
             each.__post_init__()  # what the constructor checks
         jobs = getattr(each, "__dict__", {}).get("n_jobs")
-        if isinstance(jobs, int | np.integer) and jobs > joblib.cpu_count():
-            each.n_jobs = joblib.cpu_count()
+        if isinstance(jobs, int | np.integer) and jobs > processors:
+            each.n_jobs = processors
 
 
 def _name(each: Any) -> str:
