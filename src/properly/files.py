@@ -14,6 +14,8 @@ from typing import NamedTuple
 
 FilePath = str | os.PathLike[str]
 
+_unfinished: set[Path] = set()
+_records: list[list[FilePath]] = []
 _FULL = {errno.ENOSPC: "the disk is full", errno.EDQUOT: "the disk quota is used up", errno.EFBIG: "it is too large"}
 
 
@@ -87,6 +89,24 @@ def check_output(path: FilePath, *, inputs: Iterable[FilePath] = (), outputs: It
 
 
 @contextmanager
+def written_files() -> Iterator[list[FilePath]]:
+    """The files that `atomic_path` completes while the block runs, in a list that grows as it does."""
+    record: list[FilePath] = []
+    _records.append(record)
+    try:
+        yield record
+    finally:
+        _records.remove(record)
+
+
+def remove_unfinished() -> None:
+    """Remove all temporary files; for a process that ends at once, without leaving the blocks of `atomic_path`."""
+    for temporary in list(_unfinished):
+        with suppress(OSError):
+            temporary.unlink()
+
+
+@contextmanager
 def atomic_path(path: FilePath) -> Iterator[Path]:
     """A temporary path to write to, in the same folder; it replaces `path` when the block ends without an exception.
 
@@ -117,6 +137,7 @@ def atomic_path(path: FilePath) -> Iterator[Path]:
             yield target
             return
         temporary = _created_beside(target)
+        _unfinished.add(temporary)
         try:
             yield temporary
             _flush(temporary, os.O_RDWR)  # otherwise the rename may reach the disk before the content
@@ -125,6 +146,10 @@ def atomic_path(path: FilePath) -> Iterator[Path]:
             with suppress(OSError):
                 temporary.unlink()
             raise
+        finally:
+            _unfinished.discard(temporary)
+        for record in _records:
+            record.append(path)
     except OSError as error:
         if error.errno not in _FULL:
             raise

@@ -1,7 +1,11 @@
-"""Progress on the standard error stream: a bar of rich if that is installed, plain text otherwise."""
+"""What a terminal shows: text without control characters, and progress on the standard error stream.
+
+Progress is a bar of rich if that is installed, plain text otherwise.
+"""
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -10,6 +14,18 @@ from importlib.util import find_spec
 from typing import TypeVar
 
 T = TypeVar("T")
+
+# Control characters but line feed and tab, and those that turn the direction of writing.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def visible(text: str) -> str:
+    r"""The text with escapes for control characters: a name in a file could hold commands to the terminal.
+
+    >>> print(visible("a\x1b[31mb"))
+    a\x1b[31mb
+    """
+    return _CONTROL.sub(lambda found: repr(found[0])[1:-1], text)
 
 
 @contextmanager
@@ -24,7 +40,7 @@ def progress(label: str, total: float | None, show: bool | None = None) -> Itera
         yield lambda done, note: None
     elif not has_rich:
         yield lambda done, note: print(
-            f"\r{label}: {note}", end="\n" if done == total else "", file=sys.stderr, flush=True
+            f"\r{label}: {visible(note)}", end="\n" if done == total else "", file=sys.stderr, flush=True
         )
     else:
         rich = import_module("rich.progress")
@@ -38,7 +54,7 @@ def progress(label: str, total: float | None, show: bool | None = None) -> Itera
         )
         with bar:
             task = bar.add_task(label, total=total, note="")
-            yield lambda done, note: bar.update(task, completed=done, note=note)
+            yield lambda done, note: bar.update(task, completed=done, note=visible(note))
 
 
 def tracked(items: Iterable[T], total: int, label: str, show: bool) -> Iterator[T]:

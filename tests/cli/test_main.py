@@ -14,6 +14,7 @@ import pytest
 import properly as package
 from properly.cli import COMMANDS, main
 from properly.cli.arguments import Misuse, names, path, seed, share, whole
+from properly.cli.main import table_of
 
 MODULE = [sys.executable, "-m", "properly"]
 
@@ -186,6 +187,35 @@ def test_being_told_to_end_leaves_nothing(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="processes there end without being asked")
+@pytest.mark.parametrize(("by", "code", "word"), [("SIGINT", 130, "interrupted"), ("SIGTERM", 143, "terminated")])
+def test_compiled_code_is_ended_in_time(by, code, word, tmp_path):
+    """A product of matrices takes half a minute, and Python hears nothing before it is done."""
+    program = f"""
+import os, signal, threading, time
+import numpy as np
+import properly.cli.predict as command
+from properly.files import atomic_path
+
+def run(**options):
+    with atomic_path("finished.csv"):
+        pass
+    with atomic_path("scored.csv") as temporary:
+        matrix = np.ones((9000, 9000), dtype=np.float32)
+        threading.Timer(0.2, os.kill, [os.getpid(), signal.{by}]).start()
+        print(time.time(), flush=True)
+        matrix @ matrix
+
+command.run = run
+"""
+    one = os.environ | {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    done = started(program, "predict", "model", "table", cwd=tmp_path, env=one)
+    assert time.time() - float(done.stdout) < 5.0  # 1.2 s on an idle machine
+    assert done.returncode == code
+    assert done.stderr == f"properly: error: {word}; finished.csv is already written, no incomplete file was left.\n"
+    assert os.listdir(tmp_path) == ["finished.csv"]
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no shell that closes streams")
 @pytest.mark.parametrize("option", [[], ["--json"]])
 def test_streams_may_be_closed(option):
@@ -249,7 +279,35 @@ def test_the_output_goes_to_a_full_disk(option):
             text=True,
         )
     assert done.returncode == 1
-    assert done.stderr == "properly: error: the disk is full; no incomplete file was left.\n"
+    why = "the summary could not be printed: No space left on device"
+    assert done.stderr == f"properly: error: the work is done, but {why}.\n"
+
+
+ESCAPED = r"\x1b[31m"
+
+
+def test_no_name_reaches_the_terminal_raw(command, capsys, monkeypatch):
+    name = "a\x1b[31m\x9b\u202e\x07\r.csv"
+    assert main(["predict", name, "table.csv"]) == 1
+    assert main(["predict", "model", "table", name]) == 2
+    assert main([name]) == 2
+
+    def run(**options):
+        warnings.warn(f"of {name}", UserWarning, stacklevel=1)
+        return {}
+
+    def show(summary, console):
+        console.print(name)
+        console.print(table_of([name, "b"], [[name, name]]))
+
+    words = command(run, show)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        assert main(words[:-1]) == 0
+    out, err = capsys.readouterr()
+    assert out.count(ESCAPED) == 4
+    assert err.count(ESCAPED) >= 4
+    assert not set(out + err) & {"\x1b", "\x9b", "\u202e", "\x07", "\r"}
 
 
 def test_the_reader_of_the_output_has_gone():

@@ -160,6 +160,7 @@ def test_a_model_with_a_foreign_type(fails, model, new, write, tmp_path):
     header = json.loads(members["properly.json"])
     header["checksums"]["schema.json"] = hashlib.sha256(members["schema.json"]).hexdigest()
     members["properly.json"] = json.dumps(header).encode()
+    members["properly.sum"] = hashlib.sha256(members["properly.json"]).hexdigest().encode()
     with zipfile.ZipFile(tmp_path / "foreign.skops", "w") as target:
         for name, content in members.items():
             target.writestr(name, content)
@@ -270,3 +271,30 @@ def test_codes_are_the_same_in_every_format(properly, write):
         assert done.code == 0, done.err
         found.append(read_table(f"scored-{name}")["probability_1"].to_numpy())
     assert_allclose(found[1:], [found[0]] * 2, rtol=1e-15)
+
+
+def test_a_key_shows_that_the_model_was_altered(properly, fails, train, write, new):
+    Path("key").write_text("a secret of some length\n")
+    Path("other").write_bytes(b"another secret of some length")
+    Path("short").write_text("short")
+    table, options = write("new.csv", new), ["--target", "left", "--method", "logistic", "--key-file"]
+    assert fails("fit", train, *options, "short").endswith("secrets.token_hex() makes a good one.\n")
+    assert "No such file" in fails("fit", train, *options, "nowhere")
+    assert properly("fit", train, *options, "key", "-o", "model.skops").code == 0
+    for known in ([], ["--key-file", "key"]):
+        assert properly("predict", "model.skops", table, *known).code == 0
+    assert "altered, or saved with another key" in fails("predict", "model.skops", table, "--key-file", "other")
+    properly("fit", train, *options[:-1], "-o", "open.skops")
+    assert "saved without a key" in fails("predict", "open.skops", table, "--key-file", "key")
+    assert "load it with max_bytes=" in fails("predict", "open.skops", table, "--max-bytes", 100)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_a_summary_that_cannot_be_printed(model, new, write, tmp_path):
+    words = [sys.executable, "-m", "properly", "predict", model, write("new.csv", new), "-o", "scored.csv"]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
+    assert done.returncode == 1
+    why = "the summary could not be printed: No space left on device"
+    assert done.stderr == f"properly: error: scored.csv is written, but {why}.\n"
+    assert read_table(tmp_path / "scored.csv").num_rows == 200

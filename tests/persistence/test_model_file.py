@@ -328,11 +328,14 @@ def forged(path, change, *, checksums=True):
         content = text(json.loads(members[name])) if callable(text) else text
         members[name] = content if isinstance(content, bytes) else json.dumps(content).encode()
     header = json.loads(members.pop("properly.json"))
+    del members["properly.sum"]
     if checksums and "checksums" in header:
         header["checksums"] = {name: hashlib.sha256(content).hexdigest() for name, content in members.items()}
+    content = json.dumps(header).encode()
+    seal = hashlib.sha256(content).hexdigest().encode()
     with zipfile.ZipFile(path, "w") as archive:
-        for name, content in {"properly.json": json.dumps(header).encode(), **members}.items():
-            archive.writestr(name, content)
+        for name, part in {"properly.json": content, "properly.sum": seal, **members}.items():
+            archive.writestr(name, part)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from properly.boosting.rows import Rows, check_rounds
+from properly.boosting.threads import safe_threads
 from properly.boosting.training import Trainer
 from properly.classifier import LinkScoreClassifier, chosen
 from properly.inputs.features import known_table, seen_categories, training_table
@@ -24,6 +25,7 @@ from properly.numeric.arrays import Array
 
 _FEATURES_AS = {"accept_sparse": "csr", "dtype": (np.float64, np.float32), "ensure_all_finite": "allow-nan"}
 _LARGEST_INT, _MOST_LEAVES = 2**31 - 1, 131_072  # of LightGBM
+_AT_ONCE = 30_000  # rows to predict; Ctrl-C is heard in between
 _STARTS = {"log loss": True, "base rate": False}
 
 
@@ -85,7 +87,8 @@ class ProperBoostingClassifier(LinkScoreClassifier):
     random_state : int, RandomState or None, default None
         Draws the held-out rows; all else is deterministic.
     n_jobs : int or None, default None
-        Threads; None or -1 lets LightGBM take all.
+        Threads; None or -1 lets LightGBM take all. A process that was forked uses one, since those of its parent are
+        gone.
 
     Attributes
     ----------
@@ -220,8 +223,8 @@ class ProperBoostingClassifier(LinkScoreClassifier):
     def _threads(self) -> int:
         """The number for LightGBM, where 0 means all."""
         if self.n_jobs is None or self.n_jobs == -1:
-            return 0
-        return checked_count(self.n_jobs, "n_jobs, if not None or -1 for all threads,", 1, _LARGEST_INT)
+            return safe_threads(0)
+        return safe_threads(checked_count(self.n_jobs, "n_jobs, if not None or -1 for all threads,", 1, _LARGEST_INT))
 
     def __getstate__(self) -> dict[str, Any]:
         # The texts of the trees are all that is worth keeping, and all that can be saved without running code.
@@ -231,6 +234,7 @@ class ProperBoostingClassifier(LinkScoreClassifier):
         """LightGBM's boosters, read from their texts when they are first needed; None for a score without trees."""
         if not hasattr(self, "_boosters"):
             booster = require("lightgbm", "boosting").Booster
+            safe_threads(0)
             self._boosters = [booster(model_str=text) if text else None for text in self.models_]
         return self._boosters
 
@@ -243,8 +247,9 @@ class ProperBoostingClassifier(LinkScoreClassifier):
         X = self._read(X)
         v = np.tile(self.starts_, (X.shape[0], 1))
         for k, booster in enumerate(self._trees()):
-            if booster is not None:
-                v[:, k] += booster.predict(X, raw_score=True, num_threads=self._threads())
+            for start in range(0, len(v) if booster is not None else 0, _AT_ONCE):
+                rows = slice(start, start + _AT_ONCE)
+                v[rows, k] += booster.predict(X[rows], raw_score=True, num_threads=self._threads())
         return v
 
     def _staged_scores(self, X: Any) -> Iterator[Array]:

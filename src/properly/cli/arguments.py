@@ -14,6 +14,7 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any, ParamSpec, TypeVar
 
+from properly.files import FilePath
 from properly.inputs.misuse import Misuse
 
 __all__ = ["Arguments", "Misuse", "checked"]
@@ -202,6 +203,17 @@ def path(value: Any) -> Any:
     if not str(value).strip():
         raise ValueError("must be the name of a file, got an empty text")
     return value
+
+
+def read_key(key_file: FilePath | None) -> bytes | None:
+    """The secret in a file, without the line break at its end; to be called before long work."""
+    if key_file is None:
+        return None
+    from properly.persistence.archive import check_key
+
+    key = Path(key_file).read_bytes().rstrip(b"\r\n")
+    check_key(key)
+    return key
 
 
 def file_ending(*endings: str) -> Rule:

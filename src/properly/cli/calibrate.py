@@ -20,6 +20,7 @@ from properly.cli.arguments import (
     model_file,
     one_of,
     page_file,
+    read_key,
     require_distinct,
     seed,
 )
@@ -45,6 +46,7 @@ def add_arguments(add: Arguments) -> None:
     add("--seed N")
     add("-o --output FILE")
     add("--report FILE")
+    add("--key-file FILE")
     add_notation(add)
 
 
@@ -68,6 +70,7 @@ def calibrate_table(
     seed: int = 0,
     output: FilePath = "calibrator.skops",
     report: FilePath | None = None,
+    key_file: FilePath | None = None,
     separator: str | None = None,
     decimal: str | None = None,
 ) -> dict[str, Any]:
@@ -98,6 +101,8 @@ def calibrate_table(
         The model file to write.
     report : path, optional
         A report to write, an HTML file: the probabilities before and after, judged on held-out rows.
+    key_file : path, optional
+        A file with a secret of at least 16 characters, by which properly predict sees whether the model was altered.
     separator : str, optional
         What separates the cells of a text file, such as ; or tab; recognised if it is not given.
     decimal : {".", ","}, optional
@@ -116,6 +121,7 @@ def calibrate_table(
     check_output(output, inputs=[table])
     if report is not None:
         check_output(report, inputs=[table], outputs=[output])
+    key = read_key(key_file)
     file = properly.tables.TableFile(table, separator=separator, decimal=decimal)
     data = file.read([*columns, target] + ([weight] if weight else []))
     single = columns[0] if len(columns) == 1 else None
@@ -155,7 +161,7 @@ def calibrate_table(
         "version": properly.__version__,
         "report": None if report is None else str(report),
     }
-    properly.save(properly.tables.TableClassifier(encoder, fitted, classes), output, metadata=summary)
+    properly.save(properly.tables.TableClassifier(encoder, fitted, classes), output, metadata=summary, key=key)
     if report is not None:
         page = _page(codes, scores, held_out, row_weights, summary)
         with atomic_path(report) as temporary:

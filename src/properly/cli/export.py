@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import properly
-from properly.cli.arguments import Arguments, checked, file_ending
+from properly.cli.arguments import Arguments, checked, file_ending, read_key, whole
 from properly.cli.predict import load_model
 from properly.files import FilePath, atomic_path, check_output
 from properly.inputs.optional import require
@@ -21,10 +21,14 @@ from properly.inputs.optional import require
 def add_arguments(add: Arguments) -> None:
     add("model")
     add("-o --output FILE")
+    add("--key-file FILE")
+    add("--max-bytes N")
 
 
-@checked(output=file_ending(".onnx"))
-def export_model(model: FilePath, *, output: FilePath | None = None) -> dict[str, Any]:
+@checked(output=file_ending(".onnx"), max_bytes=whole(1))
+def export_model(
+    model: FilePath, *, output: FilePath | None = None, key_file: FilePath | None = None, max_bytes: int | None = None
+) -> dict[str, Any]:
     """Write a saved model as an ONNX file, as ``properly export`` does.
 
     Parameters
@@ -33,6 +37,11 @@ def export_model(model: FilePath, *, output: FilePath | None = None) -> dict[str
         A model file of properly fit or calibrate, or of properly.save.
     output : path, optional
         The ONNX file to write; if it is not given, NAME.onnx, after the name of the model, in the working folder.
+    key_file : path, optional
+        The file with the secret with which the model was saved; a model that was altered, or saved without it, is an
+        error.
+    max_bytes : int, optional
+        How large the model may be when unpacked; if it is not given, 100 MB or 20 times the size of its file.
 
     Returns
     -------
@@ -42,7 +51,7 @@ def export_model(model: FilePath, *, output: FilePath | None = None) -> dict[str
     output = f"{Path(model).stem}.onnx" if output is None else str(output)
     check_output(output, inputs=[model])
     try:
-        graph = properly.onnx.to_onnx(load_model(model))
+        graph = properly.onnx.to_onnx(load_model(model, read_key(key_file), max_bytes))
     except NotImplementedError as error:
         raise ValueError(f"{model}: {error}") from error
     with atomic_path(output) as temporary:

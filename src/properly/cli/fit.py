@@ -24,6 +24,7 @@ from properly.cli.arguments import (
     names,
     one_of,
     page_file,
+    read_key,
     seed,
     share,
     whole,
@@ -60,6 +61,7 @@ def add_arguments(add: Arguments) -> None:
     add("--seed N")
     add("-o --output FILE")
     add("--report FILE")
+    add("--key-file FILE")
     add_notation(add)
 
 
@@ -91,6 +93,7 @@ def fit_table(
     seed: int = 0,
     output: FilePath = "model.skops",
     report: FilePath = "fit.html",
+    key_file: FilePath | None = None,
     separator: str | None = None,
     decimal: str | None = None,
 ) -> dict[str, Any]:
@@ -132,6 +135,8 @@ def fit_table(
         The model file to write.
     report : path, default "fit.html"
         The report to write, an HTML file.
+    key_file : path, optional
+        A file with a secret of at least 16 characters, by which properly predict sees whether the model was altered.
     separator : str, optional
         What separates the cells of a text file, such as ; or tab; recognised if it is not given.
     decimal : {".", ","}, optional
@@ -147,6 +152,7 @@ def fit_table(
     roles = Roles(target, positive, used, listed_names(ignore), listed_names(categories), weight, group, time)
     roles.check()
     check_output(output, inputs=[table])
+    key = read_key(key_file)
     check_output(report, inputs=[table], outputs=[output])
     with progress("Fitting", 1.0) as tell:
         tell(0.0, "reading")
@@ -194,7 +200,7 @@ def fit_table(
         asked = {"methods": methods, "calibration": calibration, "categories": roles.categories, "weight": weight}
         page = _page(comparison, classifier, rows, summary, asked)
         model = properly.tables.TableClassifier(rows.encoder, classifier, rows.labels.classes)
-        properly.save(model, output, metadata=summary)
+        properly.save(model, output, metadata=summary, key=key)
         with atomic_path(report) as temporary:
             temporary.write_text(page, encoding="utf-8")
     return summary

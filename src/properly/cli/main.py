@@ -9,20 +9,20 @@ import os
 import re
 import signal
 import sys
-import threading
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from importlib import import_module
 from math import isfinite
 from typing import Any
 
 from properly import __version__
 from properly.cli.arguments import Arguments
+from properly.cli.signals import Terminated, heard_in_time
 from properly.cli.standard_input import standard_input
-from properly.files import FORMATS
+from properly.files import FORMATS, FilePath, written_files
 from properly.inputs.misuse import Misuse
 from properly.inputs.optional import require
+from properly.progress import visible
 
 # Commands and what they are for, in the order in which a newcomer needs them; each is a module of this package.
 COMMANDS = {
@@ -40,13 +40,14 @@ _ROW = re.compile(r"\brow \d+")
 _NOTHING_LEFT = "no incomplete file was left"
 
 
-class _Terminated(BaseException):
-    """SIGTERM as an exception, which unwinds as Ctrl-C does, so that temporary files are removed."""
+class _Parser(argparse.ArgumentParser):
+    def _print_message(self, message: str, file: Any = None) -> None:
+        super()._print_message(visible(message), file)
 
 
 def make_parser() -> argparse.ArgumentParser:
     """The parser of all commands."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="properly",
         description="Class probabilities that can be relied on: check, fit, calibrate, predict.",
         epilog=f"Tables are CSV, TSV, JSON lines, Parquet or Arrow files, with the ending {', '.join(FORMATS)}; - is "
@@ -96,45 +97,62 @@ def main(argv: Sequence[str] | None = None) -> int:
     that SIGTERM did.
     """
     _prepare_streams()
-    try:
-        with _termination(), warnings.catch_warnings(), standard_input(argv) as words:
-            warnings.showwarning = _one_line_warnings()
-            _run(*parse(words))
-            sys.stdout.flush()  # a full disk is reported here, not when Python ends
-    except KeyboardInterrupt:
-        _say(f"interrupted; {_NOTHING_LEFT}.")
-        return INTERRUPTED
-    except _Terminated:
-        _say(f"terminated; {_NOTHING_LEFT}.")
-        return TERMINATED
-    except SystemExit as stop:  # argparse has reported what is wrong, or has shown help or version
-        return stop.code if isinstance(stop.code, int) else OK
-    except BrokenPipeError:  # the program that reads our output, such as head, has read all that it wants
-        _drop_standard_output()
-        return OK
-    except Exception as error:
-        if os.environ.get(DEBUG_VARIABLE):
-            raise
-        _say(_one_line(error))
-        if isinstance(error, OSError) and error.filename is None:
+    with written_files() as written:
+        try:
+            heard = heard_in_time(lambda by: _interrupted(by, written))
+            with heard, warnings.catch_warnings(), standard_input(argv) as words:
+                warnings.showwarning = _one_line_warnings()
+                _run(*parse(words), written)
+        except KeyboardInterrupt:
+            return _interrupted(signal.SIGINT, written)
+        except Terminated:
+            return _interrupted(signal.SIGTERM, written)
+        except SystemExit as stop:  # argparse has reported what is wrong, or has shown help or version
+            return stop.code if isinstance(stop.code, int) else OK
+        except BrokenPipeError:  # the program that reads our output, such as head, has read all that it wants
             _drop_standard_output()
-        return MISUSED if isinstance(error, Misuse) else FAILED
+            return OK
+        except Exception as error:
+            if os.environ.get(DEBUG_VARIABLE):
+                raise
+            _say(_one_line(error))
+            if isinstance(error, OSError) and error.filename is None:
+                _drop_standard_output()
+            return MISUSED if isinstance(error, Misuse) else FAILED
     return OK
 
 
-def _run(command: Any, options: dict[str, Any], as_json: bool) -> None:
-    if as_json:
-        print(json.dumps(_finite(command.run(**options)), indent=2, allow_nan=False))
-        return
-    console = terminal()  # before the work, so that a missing package is reported first
-    command.show(command.run(**options), console)
+def _run(command: Any, options: dict[str, Any], as_json: bool, written: list[FilePath]) -> None:
+    console = None if as_json else terminal()  # before the work, so that a missing package is reported first
+    summary = command.run(**options)
+    try:
+        if console is None:
+            print(json.dumps(_finite(summary), indent=2, allow_nan=False))
+        else:
+            command.show(summary, console)
+        sys.stdout.flush()  # a full disk is reported here, not when Python ends
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        done = f"{_listed(written)} written" if written else "the work is done"
+        raise OSError(f"{done}, but the summary could not be printed: {error.strerror}.") from error
+
+
+class _Console:
+    """A console of rich for texts of any origin: control characters are escaped, and nothing is markup."""
+
+    def __init__(self) -> None:
+        width = None if sys.stdout.isatty() else 120  # the width of a file is unknown; rich would take 80
+        make = require("rich.console", "cli").Console
+        self._rich = make(markup=False, highlight=False, emoji=False, soft_wrap=True, width=width)
+
+    def print(self, *objects: Any, **style: Any) -> None:
+        self._rich.print(*(visible(each) if isinstance(each, str) else each for each in objects), **style)
 
 
 def terminal() -> Any:
-    """A console of rich for the summary. Data may hold square brackets: nothing in a text is taken for markup."""
-    width = None if sys.stdout.isatty() else 120  # the width of a file is unknown; rich would take 80
-    make = require("rich.console", "cli").Console
-    return make(markup=False, highlight=False, emoji=False, soft_wrap=True, width=width)
+    """The console for the summary."""
+    return _Console()
 
 
 def table_of(headings: list[str], rows: list[list[str]]) -> Any:
@@ -142,9 +160,9 @@ def table_of(headings: list[str], rows: list[list[str]]) -> Any:
     table = require("rich.table", "cli").Table(box=None, pad_edge=False, header_style="bold")
     text = require("rich.text", "cli").Text
     for place, heading in enumerate(headings):
-        table.add_column(text(heading), justify="left" if place in (0, len(headings) - 1) else "right")
+        table.add_column(text(visible(heading)), justify="left" if place in (0, len(headings) - 1) else "right")
     for row in rows:
-        table.add_row(*(text(cell) for cell in row))
+        table.add_row(*(text(visible(cell)) for cell in row))
     return table
 
 
@@ -171,21 +189,16 @@ def _prepare_streams() -> None:
             stream.reconfigure(errors="replace")
 
 
-@contextmanager
-def _termination() -> Iterator[None]:
-    """Let SIGTERM raise an exception; Python allows this in the main thread only."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
+def _interrupted(by: int, written: list[FilePath]) -> int:
+    """Say what a signal has ended, and what it has not; returns the exit code."""
+    kept = f"{_listed(written)} already written, " if written else ""
+    _say(f"{'interrupted' if by == signal.SIGINT else 'terminated'}; {kept}{_NOTHING_LEFT}.")
+    return INTERRUPTED if by == signal.SIGINT else TERMINATED
 
-    def stop(*_: Any) -> None:
-        raise _Terminated
 
-    before = signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
+def _listed(written: list[FilePath]) -> str:
+    names = ", ".join(dict.fromkeys(map(str, written)))
+    return f"{names} {'is' if len(set(map(str, written))) == 1 else 'are'}"
 
 
 def _finite(value: Any) -> Any:
@@ -207,13 +220,13 @@ def _one_line_warnings() -> Any:
         if about in shown or issubclass(category, DeprecationWarning | FutureWarning | PendingDeprecationWarning):
             return
         shown.add(about)
-        print(f"properly: warning: {text}", file=sys.stderr)
+        print(f"properly: warning: {visible(text)}", file=sys.stderr)
 
     return show
 
 
 def _say(text: str) -> None:
-    print(f"properly: error: {text}", file=sys.stderr)
+    print(f"properly: error: {visible(text)}", file=sys.stderr)
 
 
 def _one_line(error: Exception) -> str:

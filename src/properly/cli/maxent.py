@@ -24,6 +24,7 @@ from properly.cli.arguments import (
     not_negative,
     one_of,
     path,
+    read_key,
     share,
 )
 from properly.cli.predict import score_table, scored_path
@@ -47,6 +48,7 @@ def add_arguments(add: Arguments) -> None:
     add("--predict FILE")
     add("--scored FILE")
     add("-o --output FILE")
+    add("--key-file FILE")
     add_notation(add)
 
 
@@ -80,6 +82,7 @@ def maxent_table(
     predict: FilePath | None = None,
     scored: FilePath | None = None,
     output: FilePath = "maxent.skops",
+    key_file: FilePath | None = None,
     separator: str | None = None,
     decimal: str | None = None,
 ) -> dict[str, Any]:
@@ -113,6 +116,8 @@ def maxent_table(
         sites, in the working folder.
     output : path, default "maxent.skops"
         The model file to write.
+    key_file : path, optional
+        A file with a secret of at least 16 characters, by which properly predict sees whether the model was altered.
     separator : str, optional
         What separates the cells of text files, such as ; or tab; recognised if it is not given.
     decimal : {".", ","}, optional
@@ -133,6 +138,7 @@ def maxent_table(
     ignore, categories = listed_names(ignore), listed_names(categories)
     inputs = [presence, background] + ([predict] if predict else [])
     check_output(output, inputs=inputs)
+    key = read_key(key_file)
     notation = {"separator": separator, "decimal": decimal}
     seen_file, region_file = (properly.tables.TableFile(each, **notation) for each in (presence, background))
     used = _columns(seen_file, region_file, None if features is None else listed_names(features), ignore, categories)
@@ -173,7 +179,7 @@ def maxent_table(
         "version": properly.__version__,
     }
     model = properly.tables.TableMaxent(encoder, fitted, scale)
-    properly.save(model, output, metadata=summary)
+    properly.save(model, output, metadata=summary, key=key)
     return {**summary, "scored": score_table(model, sites_file, scored) if sites_file else None}
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import properly
-from properly.cli.arguments import NOTATION, Arguments, add_notation, checked, one_of, path
+from properly.cli.arguments import NOTATION, Arguments, add_notation, checked, one_of, path, read_key, whole
 from properly.files import FilePath, check_output
 from properly.progress import progress
 
@@ -26,10 +26,12 @@ def add_arguments(add: Arguments) -> None:
     add("-o --output FILE")
     add("--prefix TEXT")
     add("--unseen", choices=_UNSEEN)
+    add("--key-file FILE")
+    add("--max-bytes N")
     add_notation(add)
 
 
-@checked(output=path, unseen=one_of(lambda: _UNSEEN), **NOTATION)
+@checked(output=path, unseen=one_of(lambda: _UNSEEN), max_bytes=whole(1), **NOTATION)
 def predict_table(
     model: FilePath,
     table: FilePath,
@@ -37,6 +39,8 @@ def predict_table(
     output: FilePath | None = None,
     prefix: str | None = None,
     unseen: str = "refuse",
+    key_file: FilePath | None = None,
+    max_bytes: int | None = None,
     separator: str | None = None,
     decimal: str | None = None,
 ) -> dict[str, Any]:
@@ -55,6 +59,11 @@ def predict_table(
         What the added columns begin with, before the class; probability_ if it is not given.
     unseen : {"refuse", "missing"}, default "refuse"
         Whether a category that did not occur in training is an error or counts as missing.
+    key_file : path, optional
+        The file with the secret with which the model was saved; a model that was altered, or saved without it, is an
+        error.
+    max_bytes : int, optional
+        How large the model may be when unpacked; if it is not given, 100 MB or 20 times the size of its file.
     separator : str, optional
         What separates the cells of a text file, such as ; or tab; recognised if it is not given.
     decimal : {".", ","}, optional
@@ -65,7 +74,7 @@ def predict_table(
     dict
         The "output" file, the number of its "rows", and the names of the added "columns".
     """
-    loaded = load_model(model)
+    loaded = load_model(model, read_key(key_file), max_bytes)
     if not isinstance(loaded, properly.tables.TableClassifier):
         raise ValueError(
             f"{model} holds a {type(loaded).__name__}, which does not take tables; a model of properly fit, calibrate "
@@ -75,10 +84,10 @@ def predict_table(
     return score_table(loaded, file, output, prefix, unseen)
 
 
-def load_model(path: FilePath) -> Any:
+def load_model(path: FilePath, key: bytes | None = None, max_bytes: int | None = None) -> Any:
     """The model in a file; one of unknown types needs Python, where they can be trusted by name."""
     try:
-        return properly.load(path)
+        return properly.load(path, key=key, max_bytes=max_bytes)
     except ValueError as error:
         if "trusted=" not in str(error):
             raise

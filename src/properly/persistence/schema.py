@@ -76,9 +76,8 @@ def _different(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            raise ModelFileError(
-                f"this model cannot be saved: a dict in it has two keys that both read {key!r} in a file, such as 1 "
-                "and '1'; rename one."
+            raise ValueError(
+                f"a dict in it has two keys that both read {key!r} in a file, such as 1 and '1'; rename one."
             )
         found[key] = value
     return found
@@ -95,6 +94,12 @@ def nodes_of(schema: Any) -> Iterator[dict[str, Any]]:
             waiting.extend(each.values())
         elif isinstance(each, list):
             waiting.extend(each)
+
+
+def types_in(schema: Any) -> set[str]:
+    """The full names of all types in a description, but of plain values."""
+    nodes = (node for node in nodes_of(schema) if node["__loader__"] != "JsonNode")
+    return {f"{node['__module__']}.{node['__class__']}" for node in nodes}
 
 
 def _mend_boolean_keys(node: dict[str, Any]) -> None:

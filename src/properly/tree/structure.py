@@ -38,6 +38,26 @@ class Tree:
     impurity: Array  # the summed training loss of the node as a leaf
     n_rows: Integers
 
+    def check(self) -> None:
+        """Refuse arrays that are no tree, such as one in which a row would never reach a leaf; for trees from files.
+
+        Raises
+        ------
+        ValueError
+            Arrays of several lengths or of other types, a child that is not a later node or has two parents, or a depth
+            that is not one more than the parent's.
+        """
+        integers = (self.left, self.right, self.feature, self.set_index, self.depth)
+        n_nodes = len(self.left)
+        if not all(each.dtype.kind == "i" and each.shape == (n_nodes,) for each in integers) or n_nodes < 1:
+            raise ValueError("a tree has no nodes, or arrays that do not fit together")
+        inner, number = np.flatnonzero(~self.is_leaf), np.arange(1, n_nodes)
+        children = np.concatenate([self.left[inner], self.right[inner]])
+        if not (np.array_equal(np.sort(children), number) and np.all(children > np.tile(inner, 2))):
+            raise ValueError("a tree has a node that is not below exactly one earlier node")
+        if self.depth[0] != 0 or np.any(self.depth[children] != np.tile(self.depth[inner], 2) + 1):
+            raise ValueError("a tree has a node that is not one deeper than the node above it")
+
     @property
     def is_leaf(self) -> Booleans:
         return self.left < 0

@@ -1,0 +1,57 @@
+"""Ctrl-C and SIGTERM end a command in time, whatever it is doing, and leave no temporary file."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from properly.files import remove_unfinished
+
+_PATIENCE = 1.0  # seconds for Python code to end by itself
+
+
+class Terminated(BaseException):
+    """SIGTERM as an exception, which unwinds as Ctrl-C does, so that temporary files are removed."""
+
+
+@contextmanager
+def heard_in_time(say: Callable[[int], int]) -> Iterator[None]:
+    """Let SIGTERM raise an exception, and end the process if that, or Ctrl-C, is not heard in time.
+
+    Python hears a signal when compiled code returns, which may take long. A thread hears it at once, waits a second,
+    removes temporary files, calls `say` with the number of the signal, and ends the process with the code that it
+    returns. Python allows handlers in the main thread only; in another one this does nothing.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(*_: Any) -> None:
+        raise Terminated
+
+    before = signal.signal(signal.SIGTERM, stop)
+    heard, bell = socket.socketpair()
+    bell.setblocking(False)
+    bell_before = signal.set_wakeup_fd(bell.fileno(), warn_on_full_buffer=False)
+    ended = threading.Event()
+    threading.Thread(target=_end_in_time, args=(heard, ended, say), daemon=True).start()
+    try:
+        yield
+    finally:
+        ended.set()
+        signal.set_wakeup_fd(bell_before)
+        signal.signal(signal.SIGTERM, before)
+        bell.close()  # which ends the thread
+
+
+def _end_in_time(heard: socket.socket, ended: threading.Event, say: Callable[[int], int]) -> None:
+    with heard:
+        while received := heard.recv(1):
+            if received[0] in (signal.SIGINT, signal.SIGTERM) and not ended.wait(_PATIENCE):
+                remove_unfinished()
+                os._exit(say(received[0]))

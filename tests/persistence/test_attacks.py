@@ -1,0 +1,39 @@
+"""No model file crashes, hangs or eats the machine; see attack.py."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("skops.io", reason="saving needs the extra save")
+pytest.importorskip("lightgbm", reason="needs the extra boosting")
+pytest.importorskip("pyarrow", reason="needs the extra arrow")
+if not Path("/proc/self/status").exists():
+    pytest.skip("measures memory as Linux shows it", allow_module_level=True)
+
+sys.path.insert(0, str(Path(__file__).parent))
+import attack
+
+# As many threads as there are processors; a short list of lists; and the others take no more than is allowed.
+HARMLESS = {"a million threads", "objects of objects"}
+HARMLESS |= {f"{what} within the limit" for what in ("objects", "values", "an array")}
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("attack")
+    return folder, attack.prepare(folder)
+
+
+def test_changes_in_random_places(prepared):
+    folder, names = prepared
+    described, attacks = attack.random_attacks(folder, names, 2 * len(names), seed=1)
+    assert attack.failures(described, attack.run(folder, attacks)) == []
+
+
+def test_changes_made_by_hand(prepared):
+    described, attacks = attack.handmade_attacks(*prepared)
+    outcomes = attack.run(prepared[0], attacks)
+    assert attack.failures(described, outcomes) == []
+    accepted = {label for (_, label, _), (outcome, *_) in zip(described, outcomes, strict=True) if outcome != "refused"}
+    assert accepted == HARMLESS
