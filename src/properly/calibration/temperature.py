@@ -32,11 +32,13 @@ class TemperatureScaling(Calibrator):
 
     Parameters
     ----------
-    input : {"score", "probability"}, default "score"
+    input : {"auto", "score", "probability"}, default "auto"
+        What the scores are; see `Calibrator`.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+    input_ : {"score", "probability"}
     slope_ : float
         1/T.
     temperature_ : float
@@ -161,11 +163,13 @@ class EnsembleTemperatureScaling(Calibrator):
 
     Parameters
     ----------
-    input : {"score", "probability"}, default "score"
+    input : {"auto", "score", "probability"}, default "auto"
+        What the scores are; see `Calibrator`.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+    input_ : {"score", "probability"}
     slope_ : float
         1/T.
     weights_ : array of shape (3,)

@@ -19,8 +19,13 @@ from properly.progress import progress
 if TYPE_CHECKING:
     from properly.numeric.probabilities import Array
 
-_INPUTS = ("auto", "score", "probability")
 _FOLDS = 5
+
+
+def _inputs() -> dict[str, Any]:
+    from properly.inputs.scores import INPUTS
+
+    return INPUTS
 
 
 def add_arguments(add: Arguments) -> None:
@@ -28,7 +33,7 @@ def add_arguments(add: Arguments) -> None:
     add("--target COLUMN")
     add("--score COLUMN", nargs="+")
     add("--method NAME", one_of(lambda: properly.calibration.methods.METHODS))
-    add("--input", choices=_INPUTS)
+    add("--input KIND", one_of(_inputs))
     add("--positive CLASS")
     add("--weight COLUMN")
     add("--seed N", seed)
@@ -61,8 +66,8 @@ def calibrate_table(
     method : str, default "auto"
         The calibration method, such as platt, beta or isotonic.
     input : {"auto", "score", "probability"}, default "auto"
-        What the scores are: any numbers (score), or probabilities; auto takes them for probabilities if all of them lie
-        in [0, 1].
+        What the scores are: any numbers (score), or probabilities (probability); auto takes them for probabilities if
+        all of them lie in [0, 1], and for more than two classes if every row adds up to 1.
     positive : str, optional
         The positive of two classes; the second in sorted order if it is not given.
     weight : str, optional
@@ -84,7 +89,7 @@ def calibrate_table(
     columns = [score] if isinstance(score, str) else list(score)
     require_distinct(target=target, score=columns, weight=weight)
     calibrator = choose(method, properly.calibration.methods.METHODS, "method")
-    choose(input, dict.fromkeys(_INPUTS), "input")
+    choose(input, _inputs(), "input")
     check_output(output, inputs=[table])
     file = properly.tables.TableFile(table)
     data = file.read([*columns, target] + ([weight] if weight else []))
@@ -93,11 +98,16 @@ def calibrate_table(
     )
     columns = _by_class(columns, classes, file.path)
     encoder, scores = _read_scores(data, columns, file.path)
-    kind = _kind(scores, input)
+    if input == "probability" and (scores.min() < 0.0 or scores.max() > 1.0):
+        raise Misuse(
+            f"the input probability is for scores in [0, 1], but they range from {scores.min():g} to {scores.max():g}; "
+            "leave it out, or choose the input score."
+        )
     scores = scores[:, 0] if len(classes) == 2 else scores
     with progress("Calibrating", None) as tell:
         tell(0, method)
-        fitted = calibrator(input=kind).fit(scores, codes, row_weights)
+        fitted = calibrator(input=input).fit(scores, codes, row_weights)
+        kind = fitted.input_
         if row_weights is not None:
             counted = np.flatnonzero(row_weights)
             scores, codes, row_weights = scores[counted], codes[counted], row_weights[counted]
@@ -142,17 +152,6 @@ def _read_scores(data: Any, columns: list[str], source: str) -> tuple[Any, Array
         properly.tables.numbers(data.column(name), properly.tables.base.Place(source, name))
     encoder = properly.tables.TableEncoder(missing="refuse").fit(data.select(columns), source=source)
     return encoder, encoder.transform(data, source=source)
-
-
-def _kind(scores: Array, input: str) -> str:
-    """What the scores are, "score" or "probability"."""
-    kind = "probability" if scores.min() >= 0.0 and scores.max() <= 1.0 else "score"
-    if input == "probability" and kind == "score":
-        raise Misuse(
-            f"the input probability is for scores in [0, 1], but they range from {scores.min():g} to {scores.max():g}; "
-            "leave it out, or choose the input score."
-        )
-    return kind if input == "auto" else input
 
 
 def show(summary: dict[str, Any], console: Any) -> None:
