@@ -16,15 +16,17 @@ from sklearn.utils.validation import check_is_fitted
 from properly.boosting.rows import Rows, check_rounds
 from properly.boosting.training import Trainer
 from properly.classifier import chosen, log_probabilities
+from properly.engines.memory import number_of_threads
 from properly.inputs.features import known_table, seen_categories, training_table
 from properly.inputs.optional import require
 from properly.inputs.options import check_interval, checked_count, choose
 from properly.links import Link, Logit, get_link
-from properly.losses import Composite, Loss, get_loss
+from properly.losses import Composite, LogLoss, Loss, get_loss
 from properly.numeric.probabilities import Array
 
 _FEATURES_AS = {"accept_sparse": "csr", "dtype": (np.float64, np.float32), "ensure_all_finite": "allow-nan"}
 _LARGEST_INT, _MOST_LEAVES = 2**31 - 1, 131_072  # of LightGBM
+_CELLS_PER_THREAD = 1_000_000  # of the feature matrix; with fewer, a second thread costs more than it saves
 _STARTS = {"log loss": True, "base rate": False}
 
 
@@ -38,7 +40,8 @@ class ProperBoostingClassifier(ClassifierMixin, BaseEstimator):
     more trees may still rank the rows better, but their probabilities become overconfident.
 
     By default a loss other than log loss is minimised in two phases (see `start`): trees for log loss until held-out
-    log loss no longer falls, then trees for `loss`, if they clearly lower it on held-out rows.
+    log loss no longer falls, then trees for `loss`, if they clearly lower it on held-out rows. Often they do not, above
+    all if few rows are held out: then the result is the log-loss booster, as ``summary_`` says.
 
     Parameters
     ----------
@@ -86,7 +89,8 @@ class ProperBoostingClassifier(ClassifierMixin, BaseEstimator):
     random_state : int, RandomState or None, default None
         Draws the held-out rows; all else is deterministic.
     n_jobs : int or None, default None
-        Threads; None or -1 lets LightGBM take all.
+        Threads. None takes one for every million cells of X, so that small data are not slowed down by threads that
+        wait for one another; -1 takes all. "All" are as many as BLAS uses, which ``OMP_NUM_THREADS`` limits.
 
     Attributes
     ----------
@@ -96,7 +100,10 @@ class ProperBoostingClassifier(ClassifierMixin, BaseEstimator):
         LightGBM's text of the trees, one for each score: one score for two classes, otherwise one per class.
     starts_ : array, the score ψ(ȳ) to which the trees add
     best_iteration_ : array of int, how many trees each score has
-    log_iterations_ : array of int, how many of them minimise log loss
+    log_iterations_ : array of int
+        How many of them minimise log loss. If that is all of them, as it often is, this is the log-loss booster.
+    summary_ : str
+        Which trees were kept, in words.
     train_losses_, validation_losses_ : list of arrays
         For each score, the mean of `loss` after 0, 1, 2, ... trees, including the last ones that were not kept; the
         latter is empty if nothing was held out.
@@ -130,6 +137,9 @@ class ProperBoostingClassifier(ClassifierMixin, BaseEstimator):
     >>> model = ProperBoostingClassifier(BetaLoss.tailored(0.1, 10), max_depth=1, random_state=0).fit(X, y)
     >>> model.predict_proba(X).shape
     (2000, 2)
+    >>> print(model.summary_)
+    1: 102 trees for log loss, then 0 for BetaLoss(alpha=1.0, beta=9.0, log_scale=3.25...), which did not fall clearly
+    on held-out rows: this is the log-loss booster.
     """
 
     loss: str | Loss = "log"
@@ -162,11 +172,12 @@ class ProperBoostingClassifier(ClassifierMixin, BaseEstimator):
         """
         log_first, composite = choose(self.start, _STARTS, "start"), self._composite()
         params = self._params()
+        self._checked_jobs()
         X, labels, categories = training_table(self, X, y, self.categorical_features, **_FEATURES_AS)
         rows, self.classes_ = Rows.training(_for_lightgbm(X), labels, sample_weight)
         X, self.categories_ = seen_categories(rows.X, categories)
         rows, held_out = rows._replace(X=X).divided(self, eval_set, check_random_state(self.random_state))
-        trainer = Trainer(rows, held_out, list(self.categories_), params)
+        trainer = Trainer(rows, held_out, list(self.categories_), params | {"num_threads": self._threads(rows.X)})
         patience = int(self.n_iter_no_change) if self.early_stopping and held_out is not None else None
         codes = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         scores = [trainer.boost(composite, code, int(self.n_estimators), patience, log_first) for code in codes]
@@ -182,6 +193,22 @@ class ProperBoostingClassifier(ClassifierMixin, BaseEstimator):
         self.__dict__.pop("_boosters", None)  # those of an earlier fit
         self._trees()
         return self
+
+    @property
+    def summary_(self) -> str:
+        check_is_fitted(self)
+        scores = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
+        counts = zip(scores.tolist(), self.best_iteration_.tolist(), self.log_iterations_.tolist(), strict=True)
+        return "\n".join(f"{label!r}: {self._kept(every, for_log)}" for label, every, for_log in counts)
+
+    def _kept(self, every: int, for_log: int) -> str:
+        loss = get_loss(self.loss)
+        if isinstance(loss, LogLoss):
+            return f"{every} trees for log loss."
+        kept = f"{for_log} trees for log loss, then {every - for_log} for {loss}"
+        if for_log and for_log == every:
+            return f"{kept}, which did not fall clearly on held-out rows: this is the log-loss booster."
+        return f"{kept}."
 
     def _composite(self) -> Composite:
         composite = Composite(get_loss(self.loss), Logit() if self.link is None else get_link(self.link))
@@ -212,17 +239,22 @@ class ProperBoostingClassifier(ClassifierMixin, BaseEstimator):
             "min_data_in_leaf": int(self.min_samples_leaf),
             "min_sum_hessian_in_leaf": 1e-3,  # LightGBM's default
             "lambda_l2": float(self.l2_regularization),
-            "num_threads": self._threads(),
             "force_col_wise": True,
             "deterministic": True,
             "verbosity": -1,
         }
 
-    def _threads(self) -> int:
-        """The number for LightGBM, where 0 means all."""
+    def _checked_jobs(self) -> int | None:
         if self.n_jobs is None or self.n_jobs == -1:
-            return 0
+            return self.n_jobs
         return checked_count(self.n_jobs, "n_jobs, if not None or -1 for all threads,", 1, _LARGEST_INT)
+
+    def _threads(self, X: Any) -> int:
+        """The number for LightGBM: each has its share of the cells, since waiting for one another takes longer."""
+        if self.n_jobs is not None:
+            return number_of_threads() if self.n_jobs == -1 else int(self.n_jobs)
+        cells = X.nnz if sparse.issparse(X) else X.shape[0] * X.shape[1]
+        return max(min(number_of_threads(), cells // _CELLS_PER_THREAD), 1)
 
     def __getstate__(self) -> dict[str, Any]:
         # The texts of the trees are all that is worth keeping, and all that can be saved without running code.
@@ -245,7 +277,7 @@ class ProperBoostingClassifier(ClassifierMixin, BaseEstimator):
         v = np.tile(self.starts_, (X.shape[0], 1))
         for k, booster in enumerate(self._trees()):
             if booster is not None:
-                v[:, k] += booster.predict(X, raw_score=True, num_threads=self._threads())
+                v[:, k] += booster.predict(X, raw_score=True, num_threads=self._threads(X))
         return v
 
     def _staged_scores(self, X: Any) -> Iterator[Array]:
@@ -255,7 +287,7 @@ class ProperBoostingClassifier(ClassifierMixin, BaseEstimator):
         for tree in range(max(self.best_iteration_.tolist())):
             for k in np.flatnonzero(self.best_iteration_ > tree):
                 v[:, k] += self._trees()[k].predict(
-                    X, raw_score=True, start_iteration=tree, num_iteration=1, num_threads=self._threads()
+                    X, raw_score=True, start_iteration=tree, num_iteration=1, num_threads=self._threads(X)
                 )
             yield v.copy()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
-from math import log
 from typing import Any, NamedTuple
 
 import properly
@@ -16,7 +15,6 @@ class Setting(NamedTuple):
 
     class_rows: list[int]  # of every class
     categorical: list[int]  # the columns that hold codes of categories
-    size: float  # the number of rows, or their total weight
     seed: int
     number: float = 0.0  # what stands after the colon
 
@@ -43,10 +41,7 @@ def _boosting(setting: Setting) -> Any:
 
 
 def _tree(setting: Setting) -> Any:
-    # A leaf has K parameters, where it begins and K - 1 probabilities, at ½ ln n each (Schwarz's criterion).
-    size = max(setting.size, 2.0)
-    price = 0.5 * len(setting.class_rows) * log(size) / size
-    return properly.tree.ProperTreeClassifier(ccp_alpha=price, categorical_features=setting.categorical or None)
+    return properly.tree.ProperTreeClassifier(categorical_features=setting.categorical or None)
 
 
 CANDIDATES: dict[str, Candidate] = {
@@ -74,7 +69,7 @@ CANDIDATES: dict[str, Candidate] = {
         number="the threshold",
     ),
     "boosting": Candidate("gradient-boosted trees", _boosting, linear=False, package="lightgbm"),
-    "tree": Candidate("one decision tree, pruned", _tree, linear=False),
+    "tree": Candidate("one decision tree, averaged over its prunings", _tree, linear=False),
 }
 AUTO = ("logistic", "gev", "boosting", "tree")
 
