@@ -47,7 +47,7 @@ def linear(loss: Any = "log") -> Any:
 
 
 def tree(loss: Any) -> Any:
-    return ProperTreeClassifier(loss, max_depth=3)
+    return ProperTreeClassifier(loss, max_depth=3, min_samples_leaf=20, ccp_alpha=0.0)
 
 
 def stumps(loss: Any, early_stopping: bool = False, n_estimators: int = 200) -> Any:

@@ -1,5 +1,7 @@
 """AdaBoost against scikit-learn, closed forms and brute force."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -72,8 +74,10 @@ def test_probabilities_are_those_of_the_exponential_loss(kind):
     np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), p, rtol=1e-12)
     np.testing.assert_allclose(model.train_losses_[-1], np.mean(np.exp(-(2.0 * y - 1.0) * F)), rtol=1e-12)
     assert np.all(np.diff(model.train_losses_) < 0.0)
-    assert model.train_losses_[0] == 1.0
-    np.testing.assert_array_equal(list(model.staged_predict_proba(X))[-1], p)
+    p = np.mean(y)
+    np.testing.assert_allclose(model.train_losses_[0], 2.0 * np.sqrt(p * (1.0 - p)), rtol=1e-12)  # of the base rate
+    assert model.start_ == 0.0
+    np.testing.assert_array_equal(list(model.staged_predict_proba(X))[-1], model.predict_proba(X))
 
 
 @BOTH
@@ -133,13 +137,27 @@ def test_a_perfect_learner_gets_a_finite_step_and_is_the_last(kind):
 @BOTH
 def test_a_learner_no_better_than_chance_is_left_out(kind):
     X, y = np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]]), [0, 0, 1, 1]
-    model = kind(early_stopping=False).fit(X, y)
+    with pytest.warns(UserWarning, match=r"every row gets the base rate, 0\.5; use other learners"):
+        model = kind(early_stopping=False).fit(X, y)
     assert model.best_iteration_ == 0
     assert not len(model.steps_)
     np.testing.assert_array_equal(model.predict_proba(X), 0.5)
     assert list(model.staged_predict(X)) == []
     assert model.staged_scores(X, y).error.shape == (0,)
     np.testing.assert_array_equal(model.predict(X), 0)
+
+
+@BOTH
+def test_the_base_rate_where_no_learner_helps_on_held_out_rows(kind):
+    X, y = np.arange(100.0)[:, None], np.arange(100) >= 60
+    weight = np.where(y, 3.0, 1.0)
+    with pytest.warns(UserWarning, match=r"every row gets the base rate, 0\.667"):
+        model = kind(random_state=0).fit(X, y, weight, eval_set=(X, ~y, np.where(y, 1.0, 2.0)))
+    assert model.best_iteration_ == len(model.estimators_) == 0
+    np.testing.assert_allclose(model.predict_proba(X)[:, 1], 2.0 / 3.0, rtol=1e-12)
+    np.testing.assert_allclose(model.start_, 0.5 * np.log(2.0), rtol=1e-12)
+    q = np.average(y, weights=np.where(y, 1.0, 2.0))  # of the first class among the held-out rows
+    np.testing.assert_allclose(model.validation_losses_[0], q * np.sqrt(2.0) + (1.0 - q) / np.sqrt(2.0), rtol=1e-12)
 
 
 @BOTH
@@ -258,7 +276,7 @@ def test_data_are_checked(kind):
     with pytest.raises(ValueError, match="eval_set holds the label 7"):
         kind().fit(X, y, eval_set=(X, y + 7))
     with pytest.raises(ValueError, match="y holds the label 7"):
-        kind().fit(X, y).staged_scores(X, y + 7)
+        kind(early_stopping=False).fit(X, y).staged_scores(X, y + 7)
     with pytest.raises(ValueError, match="eval_set has no row of positive weight"):
         kind().fit(X, y, eval_set=(X, y, np.zeros(50)))
 
@@ -279,4 +297,6 @@ EXPECTED = {
     VARIANTS, expected_failed_checks=lambda estimator: EXPECTED if estimator.early_stopping else {}
 )
 def test_scikit_learn_accepts(estimator, check):
-    check(estimator)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "no weak learner")  # the checks use tiny data
+        check(estimator)

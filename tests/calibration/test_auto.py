@@ -260,7 +260,7 @@ DEGENERATE = {
 @pytest.mark.parametrize("case", DEGENERATE)
 def test_degenerate_data_have_finite_answers(case):
     scores, y = DEGENERATE[case]
-    model = AutoCalibration().fit(scores, y)
+    model = AutoCalibration(input="score").fit(scores, y)
     p = model.predict_proba(scores)
     assert np.all(np.isfinite(p))
     assert p.sum(axis=1) == pytest.approx(1.0)

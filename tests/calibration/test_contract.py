@@ -235,7 +235,7 @@ DEGENERATE = {
 @pytest.mark.parametrize("case", DEGENERATE)
 def test_degenerate_data_have_finite_answers(calibrator, case):
     scores, y = DEGENERATE[case]
-    model = clone(calibrator).fit(scores, y)
+    model = clone(calibrator).set_params(input="score").fit(scores, y)
     asked = np.concatenate([scores, [0.0, 1.0, -1e300, 1e300, 1.7e308, -1.7e308, 1e-300]])
     p = model.predict_proba(asked)
     assert np.all(np.isfinite(p))
@@ -280,12 +280,52 @@ def test_bad_input_is_refused(calibrator, case):
         clone(calibrator).fit(*arguments)
 
 
+@every()
+def test_what_the_scores_are_is_recognised(calibrator):
+    scores, y = two_classes(200)
+    p = sc.expit(scores)
+    for given, kind in ((p, "probability"), (scores, "score"), (p[:, None], "probability")):
+        model, expected = clone(calibrator).fit(given, y), clone(calibrator).set_params(input=kind).fit(given, y)
+        assert model.input_ == expected.input_ == kind
+        assert np.array_equal(model.predict_proba(given), expected.predict_proba(given))
+    with pytest.raises(ValueError, match=r'must lie in \[0, 1\], got 1.5; use input="score" for other scores'):
+        clone(calibrator).fit(p, y).predict_proba([0.5, 1.5])
+    logits, y = three_classes(200)
+    p = sc.softmax(logits, axis=1)
+    assert clone(calibrator).fit(p.round(2), y).input_ == "probability"
+    assert clone(calibrator).fit(logits, y).input_ == clone(calibrator).fit(np.log(p), y).input_ == "score"
+
+
+@pytest.mark.parametrize(
+    ("scores", "kind"),
+    [
+        (np.linspace(0.0, 1.0, 11), "probability"),  # one 0 and one 1
+        (np.column_stack([np.linspace(0.1, 0.9, 11)] * 3), "score"),
+    ],
+)
+def test_doubtful_scores_come_with_a_warning(scores, kind):
+    y = np.arange(11) % (2 if scores.ndim == 1 else 3)
+    with pytest.warns(UserWarning, match=f'unclear whether these are probabilities; they are read with input="{kind}"'):
+        assert PlattScaling().fit(scores, y).input_ == kind
+    for input in ("score", "probability"):
+        assert PlattScaling(input=input).fit(scores, y).input_ == input  # without a warning
+
+
+def test_zeros_and_ones_of_a_forest_are_no_reason_for_a_warning():
+    assert PlattScaling().fit([0.0, 0.0, 0.3, 0.5, 0.9, 1.0, 1.0], [0, 0, 0, 1, 0, 1, 1]).input_ == "probability"
+
+
+def test_probabilities_beyond_1_by_rounding_are_refused():
+    with pytest.raises(ValueError, match=r"must lie in \[0, 1\], got 1.0000001"):
+        PlattScaling().fit([0.2, 0.5, 1.0 + 1e-7], [0, 1, 1])
+
+
 def test_bad_probabilities_and_options_are_refused():
     with pytest.raises(ValueError, match=r"must lie in \[0, 1\], got -0.2"):
         PlattScaling(input="probability").fit([-0.2, 0.5], [0, 1])
     with pytest.raises(ValueError, match=r"must lie in \[0, 1\], got nan"):
         PlattScaling(input="probability").fit([np.nan, 0.5], [0, 1])
-    with pytest.raises(ValueError, match="input must be one of 'score', 'probability', got 'logit'"):
+    with pytest.raises(ValueError, match="input must be one of 'auto', 'score', 'probability', got 'logit'"):
         PlattScaling(input="logit").fit(SCORES, Y)
     with pytest.raises(ValueError, match="interpolation must be one of 'step', 'linear', got 'cubic'"):
         IsotonicCalibration("cubic").fit(SCORES, Y)

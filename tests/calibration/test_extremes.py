@@ -126,5 +126,5 @@ def test_equal_probabilities_stay_ties(model):
 
 def test_bins_of_neighbouring_numbers():
     score = np.repeat([1.0, np.nextafter(1.0, 2.0)], 5)
-    model = HistogramBinning(2).fit(score, [0, 0, 0, 0, 1, 0, 1, 1, 1, 1])
+    model = HistogramBinning(2, input="score").fit(score, [0, 0, 0, 0, 1, 0, 1, 1, 1, 1])
     assert model.predict_proba(score[[0, -1]])[:, 1] == pytest.approx([0.2, 0.8])

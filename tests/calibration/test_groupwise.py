@@ -258,7 +258,7 @@ def test_degenerate_data_have_finite_answers(method):
         (np.array([0.0, 1.0]), np.array([0, 1]), ["a", "b"]),
     ]
     for scores, y, groups in cases:
-        model = GroupwiseCalibration(method).fit(scores, y, groups)
+        model = GroupwiseCalibration(method, input="score").fit(scores, y, groups)
         p = model.predict_proba(np.append(scores, [-1e308, 1e308]), np.append(groups, groups[:2]))
         assert np.all(np.isfinite(p))
         assert p.sum(axis=1) == pytest.approx(1.0)
@@ -269,7 +269,10 @@ def test_probabilities_as_input():
     expected = GroupwiseCalibration("platt").fit(scores, y, groups).predict_proba(scores, groups)
     model = GroupwiseCalibration(PlattScaling(), input="probability").fit(sc.expit(scores), y, groups)
     assert model.predict_proba(sc.expit(scores), groups) == pytest.approx(expected, abs=1e-6)
-    assert clone(GroupwiseCalibration(TemperatureScaling())).get_params()["method__input"] == "score"
+    unsaid = GroupwiseCalibration("platt").fit(sc.expit(scores), y, groups)
+    assert unsaid.input_ == "probability"
+    assert np.array_equal(unsaid.predict_proba(sc.expit(scores), groups), model.predict_proba(sc.expit(scores), groups))
+    assert clone(GroupwiseCalibration(TemperatureScaling())).get_params()["method__input"] == "auto"
 
 
 def test_bad_groups_are_refused():

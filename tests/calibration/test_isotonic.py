@@ -101,7 +101,7 @@ def test_venn_abers_is_isotonic_regression_with_the_row_added(seed, levels):
     scores, y, weight = data(seed, levels=levels)
     asked = np.unique(np.concatenate([scores, scores + 1e-3, [-99.0, 99.0]]))
     for weights in (None, weight):
-        model = VennAbersCalibration().fit(scores, y, weights)
+        model = VennAbersCalibration(input="score").fit(scores, y, weights)
         expected = np.empty((2, len(asked)))
         for label in (0, 1):
             for i, score in enumerate(asked):

@@ -165,20 +165,20 @@ def test_seventeen_classes(properly, write):
 
 
 def test_auto_leaves_out_what_does_not_suit(monkeypatch):
-    found, notes = build_candidates(["auto"], Setting([50, 40, 10], [], 100.0, 0))
+    found, notes = build_candidates(["auto"], Setting([50, 40, 10], [], 0))
     assert set(found) <= set(AUTO) - {"gev"}
     assert notes[0] == "gev is for two classes, the target has 3"
     monkeypatch.setattr("properly.cli.candidates.find_spec", lambda name: None)
-    found, notes = build_candidates(["auto"], Setting([50, 50], [], 100.0, 0))
+    found, notes = build_candidates(["auto"], Setting([50, 50], [], 0))
     assert "boosting" not in found
     assert 'pip install "properly[cli]"' in notes[0]
     with pytest.raises(ValueError, match="boosting needs lightgbm"):
-        build_candidates(["boosting"], Setting([50, 50], [], 100.0, 0))
-    found, notes = build_candidates(["auto"], Setting([500, 9], [], 509.0, 0))
+        build_candidates(["boosting"], Setting([50, 50], [], 0))
+    found, notes = build_candidates(["auto"], Setting([500, 9], [], 0))
     assert "gev" not in found
     assert notes[0] == "gev needs 10 rows of every class, the rarest has 9"
     with pytest.raises(ValueError, match="firth is for two classes, the target has 3"):
-        build_candidates(["firth"], Setting([50, 40, 10], [], 100.0, 0))
+        build_candidates(["firth"], Setting([50, 40, 10], [], 0))
 
 
 @pytest.mark.filterwarnings("default")

@@ -506,7 +506,9 @@ def adaboost_weights(name: str) -> Any:
 
 
 def tree(X: Any, y: Any, weight: Any = None, **options: Any) -> Any:
-    model = public("ProperTreeClassifier", "tree")(**({"min_samples_leaf": 10} | options)).fit(X, y, weight)
+    model = public("ProperTreeClassifier", "tree")(**({"min_samples_leaf": 10, "ccp_alpha": 0.0} | options)).fit(
+        X, y, weight
+    )
     return said(model, rows(X)) | {"apply": model.apply(rows(X))}
 
 
@@ -687,7 +689,9 @@ CALIBRATED: dict[str, Callable[[], Any]] = {
     "text labels": lambda: calibrated_classifier(two()[0], np.array(["no", "yes"])[two()[1]], method="spline"),
     "rare class": lambda: calibrated_classifier(*two(300, -5.0), method="platt"),
     "zeros and ones": lambda: calibrated_classifier(
-        *two(), method="platt", estimator=public("ProperTreeClassifier", "tree")(min_samples_leaf=3, shrinkage=0.0)
+        *two(),
+        method="platt",
+        estimator=public("ProperTreeClassifier", "tree")(min_samples_leaf=3, ccp_alpha=0.0, shrinkage=0.0),
     ),
 }
 
@@ -870,7 +874,7 @@ CORRECTED: dict[str, Callable[[], Any]] = {
     "three classes": lambda: prior_corrected(*many(), true_prior=[0.1, 0.2, 0.7]),
     "zeros and ones": lambda: prior_corrected(
         *two(),
-        estimator=public("ProperTreeClassifier", "tree")(min_samples_leaf=3, shrinkage=0.0),
+        estimator=public("ProperTreeClassifier", "tree")(min_samples_leaf=3, ccp_alpha=0.0, shrinkage=0.0),
         train_prior=0.4,
         true_prior=0.1,
     ),
@@ -1411,7 +1415,7 @@ def saved(kind: str) -> Any:
         "calibrated": lambda: public("CalibratedClassifier", "calibration")(
             public("ProperLinearClassifier", "linear")()
         ),
-        "tree": lambda: public("ProperTreeClassifier", "tree")(),
+        "tree": lambda: public("ProperTreeClassifier", "tree")(min_samples_leaf=20, ccp_alpha=0.0),
         "boosting": lambda: public("ProperBoostingClassifier", "boosting")(n_estimators=5, n_jobs=1, random_state=0),
         "maxent": lambda: public("EntropyWeightedMaxent", "maxent", "prevalence")(features=features("lq")),
     }[kind]()

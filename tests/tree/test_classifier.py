@@ -35,7 +35,7 @@ def sample(n=200, n_features=3, n_classes=2, seed=0, missing=0.0):
 
 def exact(loss="log", **options):
     """A tree without anything between it and the shares of classes in its leaves."""
-    return ProperTreeClassifier(loss, **{"min_samples_leaf": 1, "shrinkage": 0.0, **options})
+    return ProperTreeClassifier(loss, **{"min_samples_leaf": 1, "ccp_alpha": 0.0, "shrinkage": 0.0, **options})
 
 
 def summed_loss(loss, y, weight=None):
@@ -162,7 +162,7 @@ def test_shrinkage_follows_the_formula():
     X = np.repeat([[0.0], [1.0], [2.0]], [10, 10, 20], axis=0)
     y = np.repeat([0, 1, 0, 1], [8, 2, 0, 30])
     y[10:20] = [1, 1, 1, 1, 1, 0, 0, 0, 0, 0]
-    model = ProperTreeClassifier(min_samples_leaf=1, shrinkage=3.0).fit(X, y)
+    model = ProperTreeClassifier(min_samples_leaf=1, ccp_alpha=0.0, shrinkage=3.0).fit(X, y)
     root = 27 / 40
     pair = (7 + 3 * root) / 23
     expected = [(2 + 3 * pair) / 13, (5 + 3 * pair) / 13, (20 + 3 * root) / 23]
@@ -172,7 +172,7 @@ def test_shrinkage_follows_the_formula():
 
 def test_no_log_loss_is_infinite_by_default():
     X, y = sample(500)
-    model = ProperTreeClassifier(min_samples_leaf=1).fit(X, y)
+    model = ProperTreeClassifier(min_samples_leaf=1, ccp_alpha=0.0).fit(X, y)
     assert np.isfinite(model.predict_log_proba(X)).all()
     assert np.isinf(exact().fit(X, y).predict_log_proba(X)).any()
 
@@ -194,7 +194,7 @@ def test_log_probabilities_are_finite_where_probabilities_underflow():
     """A class that two splits leave behind: p = s · p_parent / (w + s), twice."""
     X = np.repeat([[0.0], [1.0], [2.0]], 10, axis=0)
     y = np.repeat([0, 1, 2], 10)
-    model = ProperTreeClassifier(min_samples_leaf=1, shrinkage=1e-200).fit(X, y)
+    model = ProperTreeClassifier(min_samples_leaf=1, ccp_alpha=0.0, shrinkage=1e-200).fit(X, y)
     p, log_p = model.predict_proba(X), model.predict_log_proba(X)
     once, twice = np.log(1e-200) + np.log(1 / 3) - np.log(10.0), 2 * np.log(1e-200) + np.log(1 / 3) - np.log(20 * 10.0)
     expected = [sorted([0.0, once, once]), sorted([0.0, np.log(1e-200 / 2 / 10), twice])]
@@ -332,11 +332,11 @@ def test_neighbouring_numbers_are_told_apart():
         ({"max_depth": 2.5}, "max_depth must be a whole number"),
         ({"min_samples_leaf": -1}, "min_samples_leaf must be at least 0 and finite, got -1"),
         ({"ccp_alpha": np.nan}, "ccp_alpha must be at least 0 and finite, got nan"),
-        ({"shrinkage": "1"}, "shrinkage must be at least 0 and finite, got '1'"),
+        ({"shrinkage": "1"}, "shrinkage must be above 0 and finite, got '1'"),
         ({"n_bins": 1}, "n_bins must be a whole number of at least 2"),
         ({"max_depth": True}, "max_depth must be a whole number"),
         ({"min_samples_leaf": True}, "min_samples_leaf must be at least 0 and finite, got True"),
-        ({"shrinkage": False}, "shrinkage must be at least 0 and finite, got False"),
+        ({"shrinkage": False}, "shrinkage must be above 0 and finite, got False"),
     ],
 )
 def test_bad_options_are_named(options, message):

@@ -9,7 +9,7 @@ from properly.tree import ProperTreeClassifier
 def small_tree(**options):
     X = np.array([[0.0, 1.0], [1.0, 2.0], [2.0, 1.0], [np.nan, 2.0]] * 10)
     y = np.array(["no", "no", "yes", "yes"] * 10)
-    return ProperTreeClassifier(min_samples_leaf=1, shrinkage=0.0, **options).fit(X, y)
+    return ProperTreeClassifier(min_samples_leaf=1, ccp_alpha=0.0, shrinkage=0.0, **options).fit(X, y)
 
 
 def test_the_text_of_a_small_tree():
@@ -22,13 +22,15 @@ def test_the_text_of_a_small_tree():
 def test_the_text_of_categories_and_classes():
     x = np.repeat(np.arange(12), 10)
     y = np.repeat(np.array(["a", "b", "c"])[np.arange(12) % 3], 10)
-    model = ProperTreeClassifier(max_depth=2, min_samples_leaf=1, categorical_features=[0]).fit(x[:, None], y)
+    model = ProperTreeClassifier(max_depth=2, min_samples_leaf=1, ccp_alpha=0.0, categorical_features=[0]).fit(
+        x[:, None], y
+    )
     text = model.export_text()
     assert text.splitlines()[0] == "P(a, b, c) = (0.333, 0.333, 0.333), weight 120"
     assert "├─ x0 not in {" in text  # the shorter way to say it
     assert "└─ x0 in {" in text
     assert len(text.splitlines()) == 5
-    two = ProperTreeClassifier(max_depth=1, min_samples_leaf=1, categorical_features=[0]).fit(
+    two = ProperTreeClassifier(max_depth=1, min_samples_leaf=1, ccp_alpha=0.0, categorical_features=[0]).fit(
         np.arange(20)[:, None], np.arange(20) % 2
     )
     assert "x0 in {0, 2, 4, 6, 8, 10 and 4 more}" in two.export_text()
@@ -58,7 +60,7 @@ def test_only_what_can_come_to_a_node_is_said():
 └─ x0 in {2.0, 3.0}: P(1) = 0.750, weight 200
    ├─ x0 in {2.0}: P(1) = 0.600, weight 100
    └─ x0 in {3.0}: P(1) = 0.900, weight 100"""
-    options = {"min_samples_leaf": 1, "shrinkage": 0.0, "max_depth": 2}
+    options = {"min_samples_leaf": 1, "ccp_alpha": 0.0, "shrinkage": 0.0, "max_depth": 2}
     model = ProperTreeClassifier(categorical_features=[0], **options).fit(x[:, None], y)
     assert model.export_text() == expected
     # what is missing goes right at once, and never comes to the left

@@ -7,7 +7,7 @@ from properly.tree import ProperTreeClassifier
 
 VARIANTS = [
     ProperTreeClassifier(),
-    ProperTreeClassifier("squared", min_samples_leaf=1, shrinkage=0.0),
+    ProperTreeClassifier("squared", min_samples_leaf=1, ccp_alpha=0.0, shrinkage=0.0),
     ProperTreeClassifier(CostWeightedLoss(0.4), min_samples_leaf=1),
     ProperTreeClassifier(BetaLoss.tailored(0.3, 20), max_depth=3, min_samples_leaf=2, ccp_alpha=1e-3),
     ProperTreeClassifier("boosting", n_bins=4, min_samples_leaf=1),

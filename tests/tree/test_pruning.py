@@ -15,7 +15,7 @@ def sample(n=240, seed=0):
 
 
 def tree(loss="log", **options):
-    return ProperTreeClassifier(loss, **{"min_samples_leaf": 6, "shrinkage": 0.0, **options})
+    return ProperTreeClassifier(loss, **{"min_samples_leaf": 6, "ccp_alpha": 0.0, "shrinkage": 0.0, **options})
 
 
 def training_loss(model):

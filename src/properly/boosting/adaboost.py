@@ -47,15 +47,18 @@ class DiscreteAdaBoost(AdaBoost):
     estimators_ : list of the fitted learners that were kept
     steps_ : array, the step α of each
     best_iteration_ : int, how many were kept
+    start_ : float
+        What the learners add to: 0, or half the log-odds of the base rate if no learner was kept.
     train_losses_, validation_losses_ : arrays
-        Mean exponential loss after 0, 1, 2, ... rounds, including those not kept; the latter is empty if nothing
-        was held out.
+        Mean exponential loss of the base rate and after 1, 2, ... rounds, including those not kept; the latter is empty
+        if nothing was held out.
 
     Notes
     -----
     A learner without any error would get an infinite step. No step is longer than 4 (times the learning rate), which
     an error of 0.03 % would give; and a learner without any error is the last. A learner with an error of ½ or more is
-    left out and ends the fit. If that is the first, F = 0 and p = ½ everywhere.
+    left out and ends the fit. If no learner is kept, because the first is left out or because the loss of the held-out
+    rows never falls below that of the base rate, every row gets the base rate, with a warning.
 
     With the same learners this is `sklearn.ensemble.AdaBoostClassifier`, except that its probabilities are those of F
     divided by the sum of the steps.
@@ -68,7 +71,7 @@ class DiscreteAdaBoost(AdaBoost):
     Examples
     --------
     >>> from properly.datasets import make_rare_events
-    >>> X, y, _ = make_rare_events(1000, 3, rate=0.3, random_state=0)
+    >>> X, y, _ = make_rare_events(4000, 3, rate=0.3, random_state=0)
     >>> model = DiscreteAdaBoost(random_state=0).fit(X, y)
     >>> bool(model.validation_losses_[model.best_iteration_] < model.validation_losses_[0])
     True
@@ -104,7 +107,7 @@ class RealAdaBoost(AdaBoost):
 
     Attributes
     ----------
-    classes_, estimators_, best_iteration_, train_losses_, validation_losses_ : as for `DiscreteAdaBoost`
+    classes_, estimators_, best_iteration_, start_, train_losses_, validation_losses_ : as for `DiscreteAdaBoost`
     steps_ : array, the learning rate for every learner kept
 
     Notes
@@ -112,7 +115,7 @@ class RealAdaBoost(AdaBoost):
     A region with rows of one class only would add infinite log-odds, though often it just has few rows. Therefore |h|
     is at most 2, as if the other class had 1.8 % of the region; where it has less, further rounds add more. A learner
     that gives all rows their class with |h| = 2 is the last. One that does not lower the exponential loss is left out
-    and ends the fit.
+    and ends the fit. If no learner is kept, every row gets the base rate, with a warning.
 
     References
     ----------
@@ -121,7 +124,7 @@ class RealAdaBoost(AdaBoost):
     Examples
     --------
     >>> from properly.datasets import make_rare_events
-    >>> X, y, _ = make_rare_events(1000, 3, rate=0.3, random_state=0)
+    >>> X, y, _ = make_rare_events(4000, 3, rate=0.3, random_state=0)
     >>> model = RealAdaBoost(random_state=0).fit(X, y)
     >>> model.staged_scores(X, y).error.shape == (model.best_iteration_,)
     True

@@ -16,16 +16,18 @@ from properly.boosting.rows import Rows, check_rounds
 from properly.boosting.threads import safe_threads
 from properly.boosting.training import Trainer
 from properly.classifier import LinkScoreClassifier, chosen
+from properly.engines.memory import number_of_threads
 from properly.inputs.features import known_table, seen_categories, training_table
 from properly.inputs.optional import require
 from properly.inputs.options import check_interval, checked_count, choose
 from properly.links import Link, Logit, get_link
-from properly.losses import Composite, Loss, get_loss
+from properly.losses import Composite, LogLoss, Loss, get_loss
 from properly.numeric.arrays import Array
 
 _FEATURES_AS = {"accept_sparse": "csr", "dtype": (np.float64, np.float32), "ensure_all_finite": "allow-nan"}
 _LARGEST_INT, _MOST_LEAVES = 2**31 - 1, 131_072  # of LightGBM
 _AT_ONCE = 30_000  # rows to predict; Ctrl-C is heard in between
+_CELLS_PER_THREAD = 1_000_000  # of the feature matrix; with fewer, a second thread costs more than it saves
 _STARTS = {"log loss": True, "base rate": False}
 
 
@@ -39,7 +41,8 @@ class ProperBoostingClassifier(LinkScoreClassifier):
     more trees may still rank the rows better, but their probabilities become overconfident.
 
     By default a loss other than log loss is minimised in two phases (see `start`): trees for log loss until held-out
-    log loss no longer falls, then trees for `loss`, if they clearly lower it on held-out rows.
+    log loss no longer falls, then trees for `loss`, if they clearly lower it on held-out rows. Often they do not, above
+    all if few rows are held out: then the result is the log-loss booster, as ``summary_`` says.
 
     Parameters
     ----------
@@ -87,8 +90,9 @@ class ProperBoostingClassifier(LinkScoreClassifier):
     random_state : int, RandomState or None, default None
         Draws the held-out rows; all else is deterministic.
     n_jobs : int or None, default None
-        Threads; None or -1 lets LightGBM take all. A process that was forked uses one, since those of its parent are
-        gone.
+        Threads. None takes one for every million cells of X, so that small data are not slowed down by threads that
+        wait for one another; -1 takes all. "All" are as many as BLAS uses, which ``OMP_NUM_THREADS`` limits. A process
+        that was forked uses one, since those of its parent are gone.
 
     Attributes
     ----------
@@ -98,7 +102,10 @@ class ProperBoostingClassifier(LinkScoreClassifier):
         LightGBM's text of the trees, one for each score: one score for two classes, otherwise one per class.
     starts_ : array, the score ψ(ȳ) to which the trees add
     best_iteration_ : array of int, how many trees each score has
-    log_iterations_ : array of int, how many of them minimise log loss
+    log_iterations_ : array of int
+        How many of them minimise log loss. If that is all of them, as it often is, this is the log-loss booster.
+    summary_ : str
+        Which trees were kept, in words.
     train_losses_, validation_losses_ : list of arrays
         For each score, the mean of `loss` after 0, 1, 2, ... trees, including the last ones that were not kept; the
         latter is empty if nothing was held out.
@@ -132,6 +139,9 @@ class ProperBoostingClassifier(LinkScoreClassifier):
     >>> model = ProperBoostingClassifier(BetaLoss.tailored(0.1, 10), max_depth=1, random_state=0).fit(X, y)
     >>> model.predict_proba(X).shape
     (2000, 2)
+    >>> print(model.summary_)
+    1: 102 trees for log loss, then 0 for BetaLoss(alpha=1.0, beta=9.0, log_scale=3.25...), which did not fall clearly
+    on held-out rows: this is the log-loss booster.
     """
 
     loss: str | Loss = "log"
@@ -164,11 +174,12 @@ class ProperBoostingClassifier(LinkScoreClassifier):
         """
         log_first, composite = choose(self.start, _STARTS, "start"), self._composite()
         params = self._params()
+        self._checked_jobs()
         X, labels, categories = training_table(self, X, y, self.categorical_features, **_FEATURES_AS)
         rows, self.classes_ = Rows.training(_for_lightgbm(X), labels, sample_weight)
         X, self.categories_ = seen_categories(rows.X, categories)
         rows, held_out = rows._replace(X=X).divided(self, eval_set, check_random_state(self.random_state))
-        trainer = Trainer(rows, held_out, list(self.categories_), params)
+        trainer = Trainer(rows, held_out, list(self.categories_), params | {"num_threads": self._threads(rows.X)})
         patience = int(self.n_iter_no_change) if self.early_stopping and held_out is not None else None
         codes = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         scores = [trainer.boost(composite, code, int(self.n_estimators), patience, log_first) for code in codes]
@@ -184,6 +195,22 @@ class ProperBoostingClassifier(LinkScoreClassifier):
         self.__dict__.pop("_boosters", None)  # those of an earlier fit
         self._trees()
         return self
+
+    @property
+    def summary_(self) -> str:
+        check_is_fitted(self)
+        scores = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
+        counts = zip(scores.tolist(), self.best_iteration_.tolist(), self.log_iterations_.tolist(), strict=True)
+        return "\n".join(f"{label!r}: {self._kept(every, for_log)}" for label, every, for_log in counts)
+
+    def _kept(self, every: int, for_log: int) -> str:
+        loss = get_loss(self.loss)
+        if isinstance(loss, LogLoss):
+            return f"{every} trees for log loss."
+        kept = f"{for_log} trees for log loss, then {every - for_log} for {loss}"
+        if for_log and for_log == every:
+            return f"{kept}, which did not fall clearly on held-out rows: this is the log-loss booster."
+        return f"{kept}."
 
     def _composite(self) -> Composite:
         composite = Composite(get_loss(self.loss), Logit() if self.link is None else get_link(self.link))
@@ -214,17 +241,22 @@ class ProperBoostingClassifier(LinkScoreClassifier):
             "min_data_in_leaf": int(self.min_samples_leaf),
             "min_sum_hessian_in_leaf": 1e-3,  # LightGBM's default
             "lambda_l2": float(self.l2_regularization),
-            "num_threads": self._threads(),
             "force_col_wise": True,
             "deterministic": True,
             "verbosity": -1,
         }
 
-    def _threads(self) -> int:
-        """The number for LightGBM, where 0 means all."""
+    def _checked_jobs(self) -> int | None:
         if self.n_jobs is None or self.n_jobs == -1:
-            return safe_threads(0)
-        return safe_threads(checked_count(self.n_jobs, "n_jobs, if not None or -1 for all threads,", 1, _LARGEST_INT))
+            return self.n_jobs
+        return checked_count(self.n_jobs, "n_jobs, if not None or -1 for all threads,", 1, _LARGEST_INT)
+
+    def _threads(self, X: Any) -> int:
+        """The number for LightGBM: each has its share of the cells, since waiting for one another takes longer."""
+        if self.n_jobs is not None:
+            return safe_threads(number_of_threads() if self.n_jobs == -1 else int(self.n_jobs))
+        cells = X.nnz if sparse.issparse(X) else X.shape[0] * X.shape[1]
+        return safe_threads(max(min(number_of_threads(), cells // _CELLS_PER_THREAD), 1))
 
     def __getstate__(self) -> dict[str, Any]:
         # The texts of the trees are all that is worth keeping, and all that can be saved without running code.
@@ -247,9 +279,10 @@ class ProperBoostingClassifier(LinkScoreClassifier):
         X = self._read(X)
         v = np.tile(self.starts_, (X.shape[0], 1))
         for k, booster in enumerate(self._trees()):
+            threads = self._threads(X)
             for start in range(0, len(v) if booster is not None else 0, _AT_ONCE):
                 rows = slice(start, start + _AT_ONCE)
-                v[rows, k] += booster.predict(X[rows], raw_score=True, num_threads=self._threads())
+                v[rows, k] += booster.predict(X[rows], raw_score=True, num_threads=threads)
         return v
 
     def _staged_scores(self, X: Any) -> Iterator[Array]:
@@ -259,7 +292,7 @@ class ProperBoostingClassifier(LinkScoreClassifier):
         for tree in range(max(self.best_iteration_.tolist())):
             for k in np.flatnonzero(self.best_iteration_ > tree):
                 v[:, k] += self._trees()[k].predict(
-                    X, raw_score=True, start_iteration=tree, num_iteration=1, num_threads=self._threads()
+                    X, raw_score=True, start_iteration=tree, num_iteration=1, num_threads=self._threads(X)
                 )
             yield v.copy()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, asdict, dataclass
@@ -100,8 +101,13 @@ class AdaBoost(LogScoreClassifier):
     def _boost(self, rows: Rows, held_out: Rows | None, random: np.random.RandomState) -> None:
         """Add learners until there are enough, the held-out loss no longer falls, or one is perfect."""
         parts = [rows] if held_out is None else [rows, held_out]
-        scores, losses = [np.zeros(len(part.codes)) for part in parts], [[1.0] for _ in parts]
-        best, sign = BestRound(1.0, int(self.n_iter_no_change)), np.where(rows.codes == 1, 1.0, -1.0)
+        negative, positive = np.bincount(rows.codes, scaled_weights(rows.weight))
+        base = 0.5 * float(np.log(positive) - np.log(negative))
+        scores = [np.zeros(len(part.codes)) for part in parts]
+        losses = [
+            [exponential_loss(part.codes == 1, F + base, part.weight)] for part, F in zip(parts, scores, strict=True)
+        ]
+        best, sign = BestRound(losses[-1][0], int(self.n_iter_no_change)), np.where(rows.codes == 1, 1.0, -1.0)
         learners, steps = [], []
         for rounds in range(1, int(self.n_estimators) + 1):
             weight, share = _reweighted(rows.weight, sign * scores[0])
@@ -121,6 +127,14 @@ class AdaBoost(LogScoreClassifier):
                 break  # every row is right by the longest step: all further rounds would repeat this one
         self.best_iteration_ = best.rounds if held_out is not None and self.early_stopping else len(steps)
         self.estimators_, self.steps_ = learners[: self.best_iteration_], np.array(steps[: self.best_iteration_])
+        self.start_ = 0.0 if self.best_iteration_ else base
+        if not self.best_iteration_:
+            warnings.warn(
+                "no weak learner lowers the exponential loss below that of the base rate, so that every row gets the "
+                f"base rate, {positive / (negative + positive):.3g}; use other learners, features or more rows.",
+                UserWarning,
+                stacklevel=3,
+            )
         self.train_losses_ = np.array(losses[0])
         self.validation_losses_ = np.array([] if held_out is None else losses[1])
 
@@ -160,7 +174,7 @@ class AdaBoost(LogScoreClassifier):
         return 0.5 * self._log_scores(self._read(X))
 
     def _log_scores(self, X: Any) -> Array:
-        return 2.0 * np.asarray(sum(self._additions(X), np.zeros(X.shape[0])))
+        return 2.0 * np.asarray(sum(self._additions(X), np.full(X.shape[0], self.start_)))
 
     def staged_decision_function(self, X: Any) -> Iterator[Array]:
         """`decision_function` after 1, 2, ... rounds."""

@@ -98,11 +98,13 @@ class VectorScaling(AffineScaling):
 
     Parameters
     ----------
-    input : {"score", "probability"}, default "score"
+    input : {"auto", "score", "probability"}, default "auto"
+        What the scores are; see `Calibrator`.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+    input_ : {"score", "probability"}
     slope_ : float
         1 over the root mean square of the logits less their mean in every row.
     coef_ : array of shape (n_classes, n_classes), diagonal
@@ -134,11 +136,13 @@ class MatrixScaling(AffineScaling):
 
     Parameters
     ----------
-    input : {"score", "probability"}, default "score"
+    input : {"auto", "score", "probability"}, default "auto"
+        What the scores are; see `Calibrator`.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+    input_ : {"score", "probability"}
     slope_ : float
         1 over the root mean square of the logits less their mean in every row.
     coef_ : array of shape (n_classes, n_classes)
@@ -172,11 +176,13 @@ class StructuredMatrixScaling(AffineScaling):
     ----------
     strength : float, default 1.0
         Positive; in units of rows, so that its influence fades as the data grow.
-    input : {"score", "probability"}, default "score"
+    input : {"auto", "score", "probability"}, default "auto"
+        What the scores are; see `Calibrator`.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+    input_ : {"score", "probability"}
     slope_ : float
         1/T of the temperature that comes first.
     coef_ : array of shape (n_classes, n_classes)
@@ -225,11 +231,13 @@ class DirichletCalibration(AffineScaling):
     off_diagonal : float, default 0.01
     intercept : float, default 0.01
         Both positive; the authors choose them by cross-validation.
-    input : {"score", "probability"}, default "score"
+    input : {"auto", "score", "probability"}, default "auto"
+        What the scores are; see `Calibrator`.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+    input_ : {"score", "probability"}
     slope_ : float
         s.
     coef_ : array of shape (n_classes, n_classes)

@@ -56,11 +56,13 @@ class AutoCalibration(Calibrator):
 
     Parameters
     ----------
-    input : {"score", "probability"}, default "score"
+    input : {"auto", "score", "probability"}, default "auto"
+        What the scores are; see `Calibrator`.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+    input_ : {"score", "probability"}
     scores_ : dict
         For every map the logarithm of its evidence; the greater, the better it explains the labels.
     weights_ : dict

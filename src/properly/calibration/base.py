@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
@@ -34,16 +35,24 @@ class Calibrator(LogScoreClassifier):
 
     Use held-out rows, not those that the scoring model was trained on: there its scores are overconfident.
 
-    Scores are log-odds of the second class, of shape (n,) or (n, 1), for two classes; for K > 2 they are logits or
-    log-probabilities of shape (n, K), columns in the order of the sorted classes. With ``input="probability"`` they
-    are probabilities instead, which add up to 1 in every row; 0 and 1 are allowed, see
-    `properly.inputs.scores.LogProbabilityReader`.
+    Scores are of shape (n,) or (n, 1) for two classes, those of the second one; for K > 2 they are of shape (n, K),
+    columns in the order of the sorted classes. `input` says what they are:
+
+    - ``"score"``: log-odds, margins or other numbers; for K > 2 classes logits or log-probabilities.
+    - ``"probability"``: probabilities, which add up to 1 in every row; 0 and 1 are allowed, see
+      `properly.inputs.scores.LogProbabilityReader`.
+    - ``"auto"``, the default: probabilities if all scores in `fit` lie in [0, 1], and for K > 2 classes if every row
+      adds up to 1, but for rounding to two digits; other scores otherwise. There is a warning where this is doubtful:
+      one score is exactly 0 and one exactly 1, as after scaling to [0, 1], or rows in [0, 1] do not add up to 1.
+
+    ``input_`` records what they were in `fit`, and later scores are read the same way: a score outside [0, 1] is an
+    error if those in `fit` were probabilities.
 
     A new method is a subclass with `_fit` and `_log_scores`, or a `BinaryCalibrator` with `_fit_map`, and a line in
     `properly.calibration.methods.METHODS`.
     """
 
-    input: str = "score"
+    input: str = "auto"
 
     def fit(self, scores: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the map from scores to probabilities.
@@ -58,13 +67,13 @@ class Calibrator(LogScoreClassifier):
         return self._fit_read(choose(self.input, INPUTS, "input"), scores, y, sample_weight)
 
     def _fit_read(
-        self, reader: type[Reader], scores: ArrayLike, y: ArrayLike | None, sample_weight: ArrayLike | None
+        self, learn: Callable[[Array], Reader], scores: ArrayLike, y: ArrayLike | None, sample_weight: ArrayLike | None
     ) -> Self:
         classes, codes = checked_labels(y)
         values = checked_values(scores, len(classes))
         values, codes, weight = checked_sample(values, codes, sample_weight, classes)
-        learned = reader.learn(values)
-        return self._fit_checked(classes, learned, Sample(learned(values), codes, weight, learned.of_probabilities))
+        reader = learn(values)
+        return self._fit_checked(classes, reader, Sample(reader(values), codes, weight, reader.of_probabilities))
 
     def _fit_checked(self, classes: NDArray[Any], reader: Reader, sample: Sample) -> Self:
         self.classes_: NDArray[Any] = classes
@@ -79,6 +88,11 @@ class Calibrator(LogScoreClassifier):
     def _read(self, scores: ArrayLike) -> Array:
         check_is_fitted(self, "classes_")
         return self.reader_(checked_values(scores, len(self.classes_)))
+
+    @property
+    def input_(self) -> str:
+        """What the scores in `fit` were, "score" or "probability"."""
+        return self.reader_.input
 
     @property
     def _of_probabilities(self) -> bool:

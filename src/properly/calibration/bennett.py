@@ -22,11 +22,13 @@ class GaussianCalibration(DensityCalibration):
     ----------
     monotone : bool, default False
         True: the log-odds rise with the score, or fall if the second class has the lower scores on average.
-    input : {"score", "probability"}, default "score"
+    input : {"auto", "score", "probability"}, default "auto"
+        What the scores are; see `Calibrator`.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+    input_ : {"score", "probability"}
     densities_ : the two `TwoPieceDensity`, or a pair for every one of more than two classes
     maps_ : list of `DensityMap`, one for two classes, else one per class
 
@@ -58,11 +60,13 @@ class LaplaceCalibration(DensityCalibration):
     ----------
     monotone : bool, default False
         True: the log-odds rise with the score, or fall if the second class has the lower scores on average.
-    input : {"score", "probability"}, default "score"
+    input : {"auto", "score", "probability"}, default "auto"
+        What the scores are; see `Calibrator`.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+    input_ : {"score", "probability"}
     densities_ : the two `TwoPieceDensity`, or a pair for every one of more than two classes
     maps_ : list of `DensityMap`, one for two classes, else one per class
 
@@ -107,11 +111,13 @@ class AsymmetricLaplaceCalibration(DensityCalibration):
         Where the ratio of the densities turns back in the tails, keep the log-odds at the extreme value that they
         reached on the way there from the middle between the modes. They then rise with the score, or fall if the
         second class has the lower scores on average.
-    input : {"score", "probability"}, default "score"
+    input : {"auto", "score", "probability"}, default "auto"
+        What the scores are; see `Calibrator`.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+    input_ : {"score", "probability"}
     densities_ : the two `TwoPieceDensity`, or a pair for every one of more than two classes
         Their scales are 1/β and 1/γ.
     maps_ : list of `DensityMap`, one for two classes, else one per class
@@ -197,11 +203,13 @@ class AsymmetricGaussianCalibration(DensityCalibration):
         that should win there is the narrower one. True keeps them at the extreme value that they reached on the way
         there from the middle between the modes. They then rise with the score, or fall if the second class has the
         lower scores on average.
-    input : {"score", "probability"}, default "score"
+    input : {"auto", "score", "probability"}, default "auto"
+        What the scores are; see `Calibrator`.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+    input_ : {"score", "probability"}
     densities_ : the two `TwoPieceDensity`, or a pair for every one of more than two classes
         Their scales are σ_l and σ_r.
     maps_ : list of `DensityMap`, one for two classes, else one per class
@@ -344,11 +352,13 @@ class HybridCalibration(DensityCalibration):
         Where the ratio of the densities turns back in the tails, keep the log-odds at the extreme value that they
         reached on the way there from the middle between the modes. They then rise with the score, or fall if the
         second class has the lower scores on average.
-    input : {"score", "probability"}, default "score"
+    input : {"auto", "score", "probability"}, default "auto"
+        What the scores are; see `Calibrator`.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+    input_ : {"score", "probability"}
     densities_ : the two `TwoPieceDensity`, or a pair for every one of more than two classes
     maps_ : list of `DensityMap`, one for two classes, else one per class
 

@@ -283,9 +283,9 @@ class CalibratedClassifier(MetaEstimatorMixin, LogScoreClassifier):
         times = np.bincount(rows)[rows]
         if weight is not None or times.max() > 1:
             weight = (1.0 if weight is None else weight[rows]) / times
-        reader = ScoreReader if _decides(estimator) else LogProbabilityReader
+        learn = (ScoreReader if _decides(estimator) else LogProbabilityReader).learn
         return CalibratedPair(
-            estimator, calibrator_of(self.method)._fit_read(reader, scores, self.classes_[codes], weight)
+            estimator, calibrator_of(self.method)._fit_read(learn, scores, self.classes_[codes], weight)
         )
 
     def get_metadata_routing(self) -> MetadataRouter:

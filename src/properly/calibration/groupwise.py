@@ -178,12 +178,13 @@ class GroupwiseCalibration(BaseEstimator):
     ----------
     method : str or `Calibrator`, default "auto"
         Of the pooled map: a key of `properly.calibration.methods.METHODS`, or an unfitted calibrator.
-    input : {"score", "probability"}, default "score"
+    input : {"auto", "score", "probability"}, default "auto"
         As in `Calibrator`; that of a calibrator given as `method` is not used.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+    input_ : {"score", "probability"}
     groups_ : array of shape (n_groups,)
     pooled_ : `Calibrator`
         The map of all rows.
@@ -216,7 +217,7 @@ class GroupwiseCalibration(BaseEstimator):
     """
 
     method: str | Calibrator = "auto"
-    input: str = field(default="score", kw_only=True)
+    input: str = field(default="auto", kw_only=True)
 
     def fit(self, scores: ArrayLike, y: ArrayLike, groups: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the maps.
@@ -269,6 +270,11 @@ class GroupwiseCalibration(BaseEstimator):
         index = self._positions(_checked_groups(groups, len(log_odds)))
         columns = [each.log_odds(column, index) for each, column in zip(self.lines_, log_odds.T, strict=True)]
         return columns[0] if len(columns) == 1 else np.asarray(sc.log_expit(np.column_stack(columns)))
+
+    @property
+    def input_(self) -> str:
+        """What the scores in `fit` were, "score" or "probability"."""
+        return self.pooled_.input_
 
     def _pooled_log_odds(self, scores: ArrayLike) -> Array:
         """Those of the second of two classes, or of each of more, one column each."""

@@ -60,11 +60,13 @@ class HistogramBinning(BinaryCalibrator):
     n_bins : int, default 10
     strategy : {"mass", "width"}, default "mass"
         Bins of equal weight (fewer, if many scores are equal), or bins of equal width on the scale of probabilities.
-    input : {"score", "probability"}, default "score"
+    input : {"auto", "score", "probability"}, default "auto"
+        What the scores are; see `Calibrator`.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+    input_ : {"score", "probability"}
     maps_ : list of `HistogramMap`, one for two classes, else one per class
 
     References

@@ -71,11 +71,13 @@ class IsotonicCalibration(BinaryCalibrator):
         the log-odds get a slope too small to matter: 1e-6 · z/(1 + |z|), with z the standardised score. Float64 limits
         this: within a block, scores closer than about 1e-9 standard deviations may be tied, or farther where the
         log-odds are large, and so may those many standard deviations away, where the slope has levelled off.
-    input : {"score", "probability"}, default "score"
+    input : {"auto", "score", "probability"}, default "auto"
+        What the scores are; see `Calibrator`.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+    input_ : {"score", "probability"}
     maps_ : list of `IsotonicMap`, one for two classes, else one per class
 
     References

@@ -81,11 +81,13 @@ class PlattScaling(BinaryCalibrator):
     noisy_labels : bool, default True
         Fit to (N₊ + 1)/(N₊ + 2) and 1/(N₋ + 2) instead of 1 and 0, with N₊ and N₋ the weights of the classes, as
         Platt does: a little more cautious, and finite for separated classes. False is plain logistic regression.
-    input : {"score", "probability"}, default "score"
+    input : {"auto", "score", "probability"}, default "auto"
+        What the scores are; see `Calibrator`.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+    input_ : {"score", "probability"}
     maps_ : list of `LinearMap`, one for two classes, else one per class
 
     References
@@ -115,11 +117,13 @@ class QuadraticScaling(BinaryCalibrator):
 
     Parameters
     ----------
-    input : {"score", "probability"}, default "score"
+    input : {"auto", "score", "probability"}, default "auto"
+        What the scores are; see `Calibrator`.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+    input_ : {"score", "probability"}
     maps_ : list of `LinearMap`, one for two classes, else one per class
 
     Examples
@@ -157,11 +161,13 @@ class BetaCalibration(BinaryCalibrator):
 
     Parameters
     ----------
-    input : {"score", "probability"}, default "score"
+    input : {"auto", "score", "probability"}, default "auto"
+        What the scores are; see `Calibrator`.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+    input_ : {"score", "probability"}
     maps_ : list of `LinearMap`, one for two classes, else one per class
 
     References
@@ -211,11 +217,13 @@ class PiecewiseLogOddsCalibration(BinaryCalibrator):
 
     Parameters
     ----------
-    input : {"score", "probability"}, default "score"
+    input : {"auto", "score", "probability"}, default "auto"
+        What the scores are; see `Calibrator`.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+    input_ : {"score", "probability"}
     maps_ : list of `LinearMap`, one for two classes, else one per class
 
     References

@@ -41,12 +41,11 @@ METHODS: dict[str, type[Calibrator]] = {
 
 
 def calibrator_of(method: str | Calibrator) -> Calibrator:
-    """A new, unfitted calibrator for log-odds, from its name or from an example.
+    """A new, unfitted calibrator, from its name or from an example.
 
     >>> calibrator_of("isotonic")
     IsotonicCalibration()
     >>> calibrator_of(HistogramBinning(20, input="probability"))
-    HistogramBinning(n_bins=20)
+    HistogramBinning(input='probability', n_bins=20)
     """
-    calibrator = clone(method) if isinstance(method, Calibrator) else choose(method, METHODS, "method")()
-    return calibrator.set_params(input="score")
+    return clone(method) if isinstance(method, Calibrator) else choose(method, METHODS, "method")()

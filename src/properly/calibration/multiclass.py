@@ -154,11 +154,13 @@ class MulticlassCalibration(Calibrator):
     method : str or `Calibrator`, default "auto"
         A key of `properly.calibration.methods.METHODS`, or an unfitted calibrator, whose `input` is not used.
     target : {"confidence", "classwise", "full"}, default "full"
-    input : {"score", "probability"}, default "score"
+    input : {"auto", "score", "probability"}, default "auto"
+        What the scores are; see `Calibrator`.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+    input_ : {"score", "probability"}
     map_ : `Confidence`, `Classwise` or `Full`
         It holds the fitted calibrator, or one per class.
 

@@ -79,11 +79,13 @@ class SplineCalibration(BinaryCalibrator):
     ----------
     n_knots : int, default 8
         At least 3; fewer are used if there are not as many different scores.
-    input : {"score", "probability"}, default "score"
+    input : {"auto", "score", "probability"}, default "auto"
+        What the scores are; see `Calibrator`.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+    input_ : {"score", "probability"}
     maps_ : list of `LinearMap`, one for two classes, else one per class
 
     References

@@ -33,11 +33,13 @@ class TemperatureScaling(Calibrator):
 
     Parameters
     ----------
-    input : {"score", "probability"}, default "score"
+    input : {"auto", "score", "probability"}, default "auto"
+        What the scores are; see `Calibrator`.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+    input_ : {"score", "probability"}
     slope_ : float
         1/T.
     temperature_ : float
@@ -162,11 +164,13 @@ class EnsembleTemperatureScaling(Calibrator):
 
     Parameters
     ----------
-    input : {"score", "probability"}, default "score"
+    input : {"auto", "score", "probability"}, default "auto"
+        What the scores are; see `Calibrator`.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+    input_ : {"score", "probability"}
     slope_ : float
         1/T.
     weights_ : array of shape (3,)

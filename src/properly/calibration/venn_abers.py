@@ -46,11 +46,13 @@ class VennAbersCalibration(BinaryCalibrator):
 
     Parameters
     ----------
-    input : {"score", "probability"}, default "score"
+    input : {"auto", "score", "probability"}, default "auto"
+        What the scores are; see `Calibrator`.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+    input_ : {"score", "probability"}
     maps_ : list of `VennAbersMap`, one for two classes, else one per class
 
     References

@@ -31,8 +31,13 @@ from properly.progress import progress
 if TYPE_CHECKING:
     from properly.numeric.probabilities import Array
 
-_INPUTS = ("auto", "score", "probability")
 _FOLDS = 5
+
+
+def _inputs() -> dict[str, Any]:
+    from properly.inputs.scores import INPUTS
+
+    return INPUTS
 
 
 def add_arguments(add: Arguments) -> None:
@@ -40,7 +45,7 @@ def add_arguments(add: Arguments) -> None:
     add("--target COLUMN")
     add("--score COLUMN", nargs="+")
     add("--method NAME")
-    add("--input", choices=_INPUTS)
+    add("--input KIND")
     add("--positive CLASS")
     add("--weight COLUMN")
     add("--seed N")
@@ -52,7 +57,7 @@ def add_arguments(add: Arguments) -> None:
 
 @checked(
     method=one_of(lambda: properly.calibration.methods.METHODS),
-    input=one_of(lambda: _INPUTS),
+    input=one_of(_inputs),
     seed=seed,
     output=model_file,
     report=page_file,
@@ -88,8 +93,8 @@ def calibrate_table(
     method : str, default "auto"
         The calibration method, such as platt, beta or isotonic.
     input : {"auto", "score", "probability"}, default "auto"
-        What the scores are: any numbers (score), or probabilities; auto takes them for probabilities if all of them lie
-        in [0, 1].
+        What the scores are: any numbers (score), or probabilities (probability); auto takes them for probabilities if
+        all of them lie in [0, 1], and for more than two classes if every row adds up to 1.
     positive : str, optional
         The class that a single column of scores is for; not needed for 0/1, false/true, no/yes and -1/1, nor if the
         column is named after it, as p_fraud.
@@ -132,11 +137,16 @@ def calibrate_table(
     columns = _by_class(columns, classes, file.path)
     labels.require_told(properly.tables.base.Place(file.path, target), f"the column {columns[0]!r} of scores")
     encoder, scores = _read_scores(data, columns, file.path)
-    kind = _kind(scores, input)
+    if input == "probability" and (scores.min() < 0.0 or scores.max() > 1.0):
+        raise Misuse(
+            f"the input probability is for scores in [0, 1], but they range from {scores.min():g} to {scores.max():g}; "
+            "leave it out, or choose the input score."
+        )
     scores = scores[:, 0] if len(classes) == 2 else scores
     with progress("Calibrating", None) as tell:
         tell(0, method)
-        fitted = calibrator(input=kind).fit(scores, codes, row_weights)
+        fitted = calibrator(input=input).fit(scores, codes, row_weights)
+        kind = fitted.input_
         if row_weights is not None:
             counted = np.flatnonzero(row_weights)
             scores, codes, row_weights = scores[counted], codes[counted], row_weights[counted]
@@ -214,17 +224,6 @@ def _read_scores(data: Any, columns: list[str], source: str) -> tuple[Any, Array
         properly.tables.numbers(data.column(name), properly.tables.base.Place(source, name))
     encoder = properly.tables.TableEncoder(missing="refuse").fit(data.select(columns), source=source)
     return encoder, encoder.transform(data, source=source)
-
-
-def _kind(scores: Array, input: str) -> str:
-    """What the scores are, "score" or "probability"."""
-    kind = "probability" if scores.min() >= 0.0 and scores.max() <= 1.0 else "score"
-    if input == "probability" and kind == "score":
-        raise Misuse(
-            f"the input probability is for scores in [0, 1], but they range from {scores.min():g} to {scores.max():g}; "
-            "leave it out, or choose the input score."
-        )
-    return kind if input == "auto" else input
 
 
 def show(summary: dict[str, Any], console: Any) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
-from math import log
 from typing import Any, NamedTuple
 
 import properly
@@ -17,7 +16,6 @@ class Setting(NamedTuple):
 
     class_rows: list[int]  # of every class
     categorical: list[int]  # the columns that hold codes of categories
-    size: float  # the number of rows, or their total weight
     seed: int
     number: float = 0.0  # what stands after the colon
 
@@ -44,10 +42,7 @@ def _boosting(setting: Setting) -> Any:
 
 
 def _tree(setting: Setting) -> Any:
-    # A leaf has K parameters, where it begins and K - 1 probabilities, at ½ ln n each (Schwarz's criterion).
-    size = max(setting.size, 2.0)
-    price = 0.5 * len(setting.class_rows) * log(size) / size
-    return properly.tree.ProperTreeClassifier(ccp_alpha=price, categorical_features=setting.categorical or None)
+    return properly.tree.ProperTreeClassifier(categorical_features=setting.categorical or None)
 
 
 # From the simplest to the most complicated; of models that are equally good, the first is chosen.
@@ -75,7 +70,7 @@ CANDIDATES: dict[str, Candidate] = {
         class_rows=10,
         number="the threshold",
     ),
-    "tree": Candidate("one decision tree, pruned", _tree, linear=False),
+    "tree": Candidate("one decision tree, averaged over its prunings", _tree, linear=False),
     "boosting": Candidate("gradient-boosted trees", _boosting, linear=False, package="lightgbm"),
 }
 AUTO = ("logistic", "gev", "tree", "boosting")

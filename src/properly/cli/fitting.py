@@ -70,10 +70,9 @@ class Rows(NamedTuple):
 
     def setting(self, seed: int) -> Setting:
         codes, weight = self.labels.codes, self.weight
-        size = float(len(codes) if weight is None else weight.sum())
         counted = codes if weight is None else codes[weight > 0.0]
         class_rows = [int((counted == code).sum()) for code in range(len(self.labels.classes))]
-        return Setting(class_rows, self.encoder.categorical_, size, seed)
+        return Setting(class_rows, self.encoder.categorical_, seed)
 
 
 def read_rows(file: properly.tables.TableFile, roles: Roles) -> Rows:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -17,6 +19,8 @@ from properly.numeric.arrays import Array, anywhere, columns_of, constant, float
 from properly.numeric.limits import LARGEST, LOG_SMALLEST
 
 _NEARLY_ONE = 1e-6
+_ROUNDING = 1e-6  # what lies so little outside [0, 1] was meant to lie in it: an error, rather than another reading
+_TWO_DIGITS = 0.005  # by how much rounding to two digits changes a number at most
 
 
 class BinarySample(NamedTuple):
@@ -67,6 +71,7 @@ class Sample(NamedTuple):
 class ScoreReader:
     """Scores are log-odds or logits already."""
 
+    input: ClassVar[str] = "score"  # what a user hands in, a key of `INPUTS`
     of_probabilities: ClassVar[bool] = False  # whether the logits are logarithms of probabilities
 
     @classmethod
@@ -78,8 +83,7 @@ class ScoreReader:
         return _refused_unless(
             namespace(values).isfinite(values),
             values,
-            "scores must be finite, got {}; drop such rows, or pass probabilities with "
-            'input="probability", where 0 and 1 are allowed.',
+            "scores must be finite, got {}; drop such rows, or pass probabilities, where 0 and 1 are allowed.",
         )
 
 
@@ -93,6 +97,7 @@ class LogProbabilityReader:
     the order is kept. 1 mirrors this for two classes.
     """
 
+    input: ClassVar[str] = "score"
     of_probabilities: ClassVar[bool] = True
 
     low: float
@@ -123,6 +128,8 @@ class ProbabilityReader(LogProbabilityReader):
     0 and 1 are read as in `LogProbabilityReader`.
     """
 
+    input: ClassVar[str] = "probability"
+
     @classmethod
     def learn(cls, values: Array) -> Self:
         inside = values
@@ -137,7 +144,8 @@ class ProbabilityReader(LogProbabilityReader):
         p = _refused_unless(
             (values >= 0.0) & (values <= 1.0),
             values,
-            'probabilities must lie in [0, 1], got {}; use input="score" for scores that are not probabilities.',
+            'probabilities must lie in [0, 1], got {}; use input="score" for other scores (input="auto" takes scores '
+            "for probabilities if all of them lie in [0, 1] in fit).",
         )
         return namespace(p).clip(_logarithms(p), self.low, self.high)
 
@@ -161,7 +169,35 @@ def _half_the_smallest(log_p: Array) -> float:
 
 
 Reader = ScoreReader | LogProbabilityReader  # turns what the user calls a score into finite log-odds or logits
-INPUTS: dict[str, type[Reader]] = {"score": ScoreReader, "probability": ProbabilityReader}
+
+
+def _reader_for(values: Array) -> Reader:
+    """That of probabilities if all values lie in [0, 1], and for more than two classes if rows add up to 1."""
+    low, high = values.min(), values.max()
+    inside = bool(low >= -_ROUNDING * high and high <= 1.0 + _ROUNDING)
+    if inside and values.ndim == 1 and np.sum(values == 0.0) == np.sum(values == 1.0) == 1 and len(values) > 2:
+        _warn_unclear("there is one score of exactly 0 and one of exactly 1, as after scaling to [0, 1]", "probability")
+    if inside and values.ndim > 1 and np.abs(values.sum(axis=1) - 1.0).max() > _TWO_DIGITS * values.shape[1]:
+        _warn_unclear("all scores lie in [0, 1], but not every row adds up to 1", "score")
+        inside = False
+    return (ProbabilityReader if inside else ScoreReader).learn(values)
+
+
+def _warn_unclear(fact: str, taken: str) -> None:
+    warnings.warn(
+        f'{fact}: it is unclear whether these are probabilities; they are read with input="{taken}". Choose '
+        'input="score" or input="probability" yourself.',
+        UserWarning,
+        stacklevel=5,
+    )
+
+
+# What the scores are, and from the calibration data how to read them.
+INPUTS: dict[str, Callable[[Array], Reader]] = {
+    "auto": _reader_for,
+    "score": ScoreReader.learn,
+    "probability": ProbabilityReader.learn,
+}
 
 
 def checked_values(scores: ArrayLike, n_classes: int) -> Array:

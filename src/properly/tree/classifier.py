@@ -21,6 +21,7 @@ from properly.inputs.weights import checked_class_weights, checked_weight
 from properly.losses import Loss, get_loss
 from properly.numeric import functions as fn
 from properly.numeric.arrays import Array
+from properly.tree.averaging import averaged_over_prunings, without_improbable_splits
 from properly.tree.binning import bin_categories, bin_numbers, exact_weights
 from properly.tree.display import LabelledTree, draw
 from properly.tree.growth import grow, prune, pruning_path
@@ -32,12 +33,18 @@ _FEATURES_AS = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
 
 @dataclass(eq=False, repr=False)
 class ProperTreeClassifier(LogScoreClassifier):
-    """Class probabilities from a tree that splits, and is pruned, by the entropy of any proper loss.
+    """Class probabilities from a tree that splits by the entropy of any proper loss, averaged over all its prunings.
 
     The impurity of a node is the loss of its best constant forecast, weight · H(share of each class), H the entropy of
     the loss. Each split is the one that lowers it most. Squared loss gives the Gini tree of CART, log loss that of
     C4.5; `BetaLoss.tailored(c, concentration)` and `CostWeightedLoss(c)` give trees for decisions at the threshold c,
     whose splits are mostly where the probability crosses it.
+
+    A tree that is grown until no split is left says too much: its leaves are too sure. By default, probabilities are
+    therefore averaged over all subtrees with the same root (prunings), each weighted by how probable the training rows
+    make it. The average is exact and costs next to nothing. Splits that do not lower the loss, and those that under
+    10 % of the prunings (by weight) make where they could, are cut off. A number for `ccp_alpha` prunes by cost and
+    complexity instead.
 
     Parameters
     ----------
@@ -46,15 +53,17 @@ class ProperTreeClassifier(LogScoreClassifier):
         (for log loss -Σ p_k ln p_k).
     max_depth : int or None, default None
         The largest number of splits above a leaf; None means no limit.
-    min_samples_leaf : float, default 20
+    min_samples_leaf : float, default 10
         The least weight in a leaf: the number of rows if there are no weights.
-    ccp_alpha : float, default 0.0
-        The price of a leaf in cost-complexity pruning, which keeps the smallest subtree that minimises the mean
-        training loss + ccp_alpha · leaves. At 0 only subtrees that do not lower the loss at all are removed.
+    ccp_alpha : float or None, default None
+        None averages over all prunings. A number is the price of a leaf in cost-complexity pruning, which keeps the
+        smallest subtree that minimises the mean training loss + ccp_alpha · leaves. At 0 only subtrees that do not
+        lower the loss at all are removed, and the probabilities of other leaves are too close to 0 and 1.
     shrinkage : float, default 1.0
         The weight, in rows, of the parent's probability in the child's: p = (w_k + shrinkage · p_parent) /
-        (w + shrinkage) from the root down, w_k the weight of the class and w of the node. With 0 the
-        probabilities are the shares of the classes in a leaf: 0 and 1 if it has one class only.
+        (w + shrinkage) from the root down, w_k the weight of the class and w of the node. With 0, which needs a
+        number for `ccp_alpha`, the probabilities are the shares of the classes in a leaf: 0 and 1 if it has one class
+        only.
     n_bins : int, default 255
         A feature with more distinct values is cut into this many bins of about equal weight, and split between bins
         only. One with fewer can be split between any two values.
@@ -66,7 +75,8 @@ class ProperTreeClassifier(LogScoreClassifier):
     ----------
     classes_ : array of shape (n_classes,)
     tree_ : `Tree`, one array entry per node, the root first
-    probabilities_ : array of shape (n_nodes, n_classes), of every node, after shrinkage
+    probabilities_ : array of shape (n_nodes, n_classes)
+        Of every node as if it were a leaf, after averaging and shrinkage.
     feature_importances_ : array of shape (n_features,)
         The share of each feature in what the splits took off the training loss; all 0 if there is no split.
     categories_ : dict, the values seen in training of each categorical column, by its position
@@ -84,6 +94,11 @@ class ProperTreeClassifier(LogScoreClassifier):
     then some other allowed set may be better. More classes: the sets tried are cuts in the order of the largest
     class's shares, which may miss the best.
 
+    Averages over prunings: given the probabilities π of its parent, those of a leaf are a priori Dirichlet with the
+    parameters shrinkage · π, and a node is split with the prior odds 1/Σ_f √c_f, where c_f is the number of places
+    where the feature f could have been cut: the best of many splits looks better than it is. Weights of prunings are
+    their posterior probabilities given the labels, whatever the loss, which decides where the splits are.
+
     Of equally good splits the one with the larger gain in squared loss is taken, then the more even one, then the
     first. That matters for `CostWeightedLoss`, whose entropy is straight on either side of c: a split has a gain only
     if the shares of its two children lie on different sides of c. A split without a gain may still lead to others that
@@ -93,7 +108,9 @@ class ProperTreeClassifier(LogScoreClassifier):
     ----------
     Buja, Stuetzle & Shen (2005), Loss functions for binary class probability estimation and classification; Breiman,
     Friedman, Olshen & Stone (1984), Classification and Regression Trees; Cestnik (1990), Estimating
-    probabilities, ECAI (the m-estimate).
+    probabilities, ECAI (the m-estimate); Buntine (1992), Learning classification trees, Statistics and Computing 2;
+    Willems, Shtarkov & Tjalkens (1995), The context-tree weighting method, IEEE Transactions on Information Theory 41
+    (averages over all prunings).
 
     Examples
     --------
@@ -112,8 +129,8 @@ class ProperTreeClassifier(LogScoreClassifier):
     loss: str | Loss = "log"
     _: KW_ONLY
     max_depth: int | None = None
-    min_samples_leaf: float = 20
-    ccp_alpha: float = 0.0
+    min_samples_leaf: float = 10
+    ccp_alpha: float | None = None
     shrinkage: float = 1.0
     n_bins: int = 255
     categorical_features: Sequence[Any] | None = None
@@ -129,8 +146,14 @@ class ProperTreeClassifier(LogScoreClassifier):
             Weight 2 means the row twice, weight 0 not at all.
         """
         self._check_options()
-        self.tree_ = prune(self._grown(X, y, sample_weight), float(self.ccp_alpha))
-        self.probabilities_, self._log_probabilities = self.tree_.shrunken(float(self.shrinkage))
+        grown, n_cuts = self._grown(X, y, sample_weight)
+        tree, shrinkage = prune(grown, float(self.ccp_alpha or 0.0)), float(self.shrinkage)
+        if self.ccp_alpha is None:
+            tree = without_improbable_splits(tree, n_cuts, shrinkage)
+            self.probabilities_, self._log_probabilities = averaged_over_prunings(tree, n_cuts, shrinkage)
+        else:
+            self.probabilities_, self._log_probabilities = tree.shrunken(shrinkage)
+        self.tree_ = tree
         return self
 
     def cost_complexity_pruning_path(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Bunch:
@@ -139,7 +162,8 @@ class ProperTreeClassifier(LogScoreClassifier):
         Returns `ccp_alphas` and `impurities`, as scikit-learn's trees do.
         """
         self._check_options()
-        alphas, losses = pruning_path(clone(self)._grown(X, y, sample_weight))
+        tree, _ = clone(self)._grown(X, y, sample_weight)
+        alphas, losses = pruning_path(tree)
         return Bunch(ccp_alphas=alphas, impurities=losses)
 
     def predict_proba(self, X: Any) -> Array:
@@ -194,11 +218,13 @@ class ProperTreeClassifier(LogScoreClassifier):
         if self.max_depth is not None:
             checked_count(self.max_depth, "max_depth", 0)
         checked_count(self.n_bins, "n_bins", 2)
-        for name in ("min_samples_leaf", "ccp_alpha", "shrinkage"):
-            check_interval(getattr(self, name), name, 0.0, with_low=True)
+        check_interval(self.min_samples_leaf, "min_samples_leaf", 0.0, with_low=True)
+        if self.ccp_alpha is not None:
+            check_interval(self.ccp_alpha, "ccp_alpha", 0.0, with_low=True)
+        check_interval(self.shrinkage, "shrinkage", 0.0, with_low=self.ccp_alpha is not None)
 
-    def _grown(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> Tree:
-        """The tree before pruning; records classes and features."""
+    def _grown(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> tuple[Tree, Array]:
+        """The tree before pruning, and at how many places each feature can be cut; records classes and features."""
         impurity = Impurity(get_loss(self.loss))
         values, labels, categories = training_table(self, X, y, self.categorical_features, **_FEATURES_AS)
         check_classification_targets(labels)
@@ -219,7 +245,8 @@ class ProperTreeClassifier(LogScoreClassifier):
             for position, column in enumerate(values.T)
         ]
         max_depth = np.inf if self.max_depth is None else int(self.max_depth)
-        return grow(bins, label, weight, impurity, max_depth, float(self.min_samples_leaf))
+        n_cuts = np.array([len(each.low) for each in bins]) - 1.0 + self._has_missing
+        return grow(bins, label, weight, impurity, max_depth, float(self.min_samples_leaf)), n_cuts
 
     def _exact(self, weight: Array, label: Integers, classes: NDArray[Any], class_weight: Array) -> Array:
         """The weights, exact to add, after a look at what that leaves."""

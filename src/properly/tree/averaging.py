@@ -1,0 +1,66 @@
+"""Averaging over all prunings of a tree, weighted by how probable the training rows make them."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import special as sc
+
+from properly.numeric.probabilities import Array
+from properly.tree.structure import Tree
+
+_NEGLIGIBLE = 0.1  # splits that are less probable than this are cut off
+_MOST_ROWS = 1e12  # a larger weight counts as this: logarithms of gamma functions would lose their digits
+
+
+def without_improbable_splits(tree: Tree, n_cuts: Array, shrinkage: float) -> Tree:
+    """The tree in which a node is a leaf where almost all prunings that reach it end there."""
+    _, log_goes_on = _log_posterior(tree, n_cuts, shrinkage)
+    return tree.cut(~tree.is_leaf & (log_goes_on < np.log(_NEGLIGIBLE)))
+
+
+def averaged_over_prunings(tree: Tree, n_cuts: Array, shrinkage: float) -> tuple[Array, Array]:
+    """Class probabilities of every node and their logarithms, as if the node were a leaf.
+
+    A row reaches the node by its ancestors, and each of these ends a pruning with some probability: the result is the
+    mean of their probabilities and of the node's own, each after shrinkage.
+    """
+    log_ends, log_goes_on = _log_posterior(tree, n_cuts, shrinkage)
+    _, own = tree.shrunken(shrinkage)
+    reached, above = np.zeros(len(own)), np.full_like(own, -np.inf)
+    for inner in tree.inner_by_depth():
+        for child in (tree.left[inner], tree.right[inner]):
+            reached[child] = reached[inner] + log_goes_on[inner]
+            above[child] = np.logaddexp(above[inner], (reached[inner] + log_ends[inner])[:, None] + own[inner])
+    log_p = np.logaddexp(above, reached[:, None] + own)
+    p = np.exp(log_p)
+    return p / p.sum(axis=1, keepdims=True), log_p
+
+
+def _log_posterior(tree: Tree, n_cuts: Array, shrinkage: float) -> tuple[Array, Array]:
+    """The log-probabilities that a pruning which reaches a node ends there, and that it keeps the split.
+
+    A pruning makes some nodes leaves. Given the probabilities π of its parent, those of a leaf are a priori Dirichlet
+    with the parameters s π, s the shrinkage. So the labels of its rows have the evidence
+
+        Γ(s)/Γ(W + s) · Π_k Γ(w_k + s π_k)/Γ(s π_k),    w_k the weight of class k, W = Σ_k w_k.
+
+    A node is split with the prior odds 1/Σ_f √c_f, where c_f = min(cuts of the feature f, W - 1) is the number of
+    places where it could have been cut: the best of many splits looks better than it is. The root stands for
+    neighbouring places, which make nearly the same split; Schwarz's criterion has it too. The sum of prior times
+    evidence over all prunings is found from the leaves up.
+    """
+    p, _ = tree.shrunken(shrinkage)
+    prior = shrinkage * p[np.maximum(tree.parent, 0)]
+    weight = tree.class_weight * min(1.0, _MOST_ROWS / tree.class_weight[0].sum())
+    total = weight.sum(axis=1)
+    evidence = np.sum(sc.gammaln(weight + prior) - sc.gammaln(prior), axis=1)
+    evidence += sc.gammaln(shrinkage) - sc.gammaln(total + shrinkage)
+    places = np.sqrt(np.minimum(np.maximum(total - 1.0, 0.0)[:, None], n_cuts)).sum(axis=1)
+    log_odds = -np.log(np.maximum(places, 1.0))
+    log_ends, log_goes_on, best = np.zeros(len(total)), np.full(len(total), -np.inf), evidence.copy()
+    for inner in reversed(list(tree.inner_by_depth())):
+        split = log_odds[inner] + best[tree.left[inner]] + best[tree.right[inner]]
+        either = np.logaddexp(evidence[inner], split)
+        log_ends[inner], log_goes_on[inner] = evidence[inner] - either, split - either
+        best[inner] = either - np.log1p(np.exp(log_odds[inner]))
+    return log_ends, log_goes_on
