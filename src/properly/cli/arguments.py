@@ -7,6 +7,7 @@ from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from inspect import Parameter, signature
+from math import inf
 from textwrap import dedent
 from typing import Any
 
@@ -149,6 +150,18 @@ def one_of(known: Callable[[], Iterable[str]]) -> Callable[[str], str]:
         return text
 
     return parse
+
+
+def positive(text: str) -> float:
+    """A positive number.
+
+    >>> positive("0.25")
+    0.25
+    """
+    with suppress(ValueError):
+        if 0.0 < float(text) < inf:
+            return float(text)
+    raise ValueError(f"must be a positive number, got {text!r}")
 
 
 def share(text: str) -> float:

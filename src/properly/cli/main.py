@@ -31,7 +31,7 @@ COMMANDS = {
     "maxent": "fit a presence-only model",
     "demo": "see the commands at work on a rare class",
 }
-OK, FAILED, MISUSED, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
+OK, FAILED, MISUSED, CHECK_FAILED, INTERRUPTED, TERMINATED = 0, 1, 2, 3, 130, 143
 DEBUG_VARIABLE = "PROPERLY_DEBUG"
 _ROW = re.compile(r"\brow \d+")
 _NOTHING_LEFT = "no incomplete file was left"
@@ -47,8 +47,8 @@ def make_parser() -> argparse.ArgumentParser:
         prog="properly",
         description="Class probabilities that can be relied on: check, fit, calibrate, predict.",
         epilog=f"Tables are CSV, TSV, Parquet or Arrow files, with the ending {', '.join(FORMATS)}. Exit codes: 0 "
-        "done; 1 the input cannot be used or the output cannot be written; 2 wrong arguments; 130 interrupted by "
-        "Ctrl-C; 143 terminated (SIGTERM).",
+        "done; 1 the input cannot be used or the output cannot be written; 2 wrong arguments; 3 a --check failed; 130 "
+        "interrupted by Ctrl-C; 143 terminated (SIGTERM).",
     )
     parser.add_argument("--version", action="version", version=f"properly {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
@@ -72,15 +72,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; return its exit code.
 
     0 means done. 1 means that the input cannot be used or the output cannot be written: one line on the standard error
-    stream says why, and no incomplete file is left. 2 means that the arguments are wrong, 130 that Ctrl-C ended it, 143
-    that SIGTERM did.
+    stream says why, and no incomplete file is left. 2 means that the arguments are wrong, 3 that a check failed that
+    was asked for, 130 that Ctrl-C ended it, 143 that SIGTERM did.
     """
     _prepare_streams()
     try:
         with _termination(), warnings.catch_warnings():
             warnings.showwarning = _one_line_warnings()
-            _run(*parse(argv))
+            code = _run(*parse(argv))
             sys.stdout.flush()  # a full disk is reported here, not when Python ends
+            return code
     except KeyboardInterrupt:
         _say(f"interrupted; {_NOTHING_LEFT}.")
         return INTERRUPTED
@@ -99,15 +100,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(error, OSError) and error.filename is None:
             _drop_standard_output()
         return MISUSED if isinstance(error, Misuse) else FAILED
-    return OK
 
 
-def _run(command: Any, options: dict[str, Any], as_json: bool) -> None:
+def _run(command: Any, options: dict[str, Any], as_json: bool) -> int:
+    """Run a command and print its summary; a summary whose "check" is "failed" has an exit code of its own."""
     if as_json:
-        print(json.dumps(_finite(command.run(**options)), indent=2, allow_nan=False))
-        return
-    console = terminal()  # before the work, so that a missing package is reported first
-    command.show(command.run(**options), console)
+        summary = command.run(**options)
+        print(json.dumps(_finite(summary), indent=2, allow_nan=False))
+    else:
+        console = terminal()  # before the work, so that a missing package is reported first
+        summary = command.run(**options)
+        command.show(summary, console)
+    return CHECK_FAILED if summary.get("check") == "failed" else OK
 
 
 def terminal() -> Any:

@@ -8,12 +8,13 @@ from string import Template
 
 import numpy as np
 
-from properly.audit.answers import answer, verdict
+from properly.audit.answers import answer, band_note, verdict
 from properly.audit.formatting import aligned, count, decimals, interval, number, percent
 from properly.audit.results import MOST_GROUPS_ON_PAGE, Audit, Decision
 from properly.comparison import Comparison
 from properly.diagnostics import Reliability
 from properly.numeric.probabilities import Array
+from properly.report.answer import against_section, sizes_table, tests_table
 from properly.report.html import Markup, asset, data_script, element, markup, picture, section, table
 
 _MOST_CLASSES = 12
@@ -32,8 +33,8 @@ class Findings:
 def answer_section(findings: Findings) -> Markup:
     """The answer in two sentences, and the numbers behind it; for a fit, the best model and whether it is right."""
     audit, comparison = findings.audit, findings.comparison
-    right, gained = answer(audit)
-    sentences = (right, gained) if comparison is None else (_best(comparison), right)
+    right, missed, gained = answer(audit)
+    sentences = (right, missed, gained) if comparison is None else (_best(comparison), right, missed)
     tiles = {"rows": count(audit.n_rows)}
     if audit.total != audit.n_rows:
         tiles["total weight"] = count(audit.total)
@@ -52,7 +53,8 @@ def answer_section(findings: Findings) -> Markup:
     ]
     paragraphs = [element("p", sentence) for sentence in sentences]
     style = _STYLES[verdict(audit)]
-    return section("The answer", *paragraphs, element("div", *drawn, class_="tiles"), id="answer", class_=style)
+    shown = [*paragraphs, element("div", *drawn, class_="tiles"), sizes_table(audit), tests_table(audit)]
+    return section("The answer", *shown, id="answer", class_=style)
 
 
 def _best(comparison: Comparison) -> str:
@@ -90,12 +92,14 @@ def reliability_section(findings: Findings) -> Markup:
     pictures = []
     if audit.reliability is not None:
         for scale in ["probability", "log-odds"] if audit.is_rare else ["probability"]:
-            pictures.append(_reliability_picture(audit.reliability, scale, scale, f"On the {scale} scale."))
+            caption = f"On the {scale} scale. {band_note(audit, audit.reliability.outside)}"
+            pictures.append(_reliability_picture(audit.reliability, scale, scale, caption))
     if several is not None:
-        pictures.append(_reliability_picture(several.top, "probability", "top", "The most probable class."))
+        caption = f"The most probable class. {band_note(audit, several.top.outside)}"
+        pictures.append(_reliability_picture(several.top, "probability", "top", caption))
         common = sorted(range(len(audit.classes)), key=lambda k: -audit.rates[k])[:_MOST_CLASSES]
         for k in sorted(common):
-            caption = f"Class {audit.classes[k]}."
+            caption = f"Class {audit.classes[k]}. {band_note(audit, several.by_class[k].outside)}"
             pictures.append(_reliability_picture(several.by_class[k], "probability", f"class-{k}", caption))
         if len(common) < len(audit.classes):
             note = f"The {len(common)} most frequent of {len(audit.classes)} classes are shown."
@@ -109,7 +113,6 @@ def reliability_section(findings: Findings) -> Markup:
 
 
 def _reliability_picture(found: Reliability, scale: str, name: str, caption: str) -> Markup:
-    caption = f"{caption} {percent(found.outside)} of the rows lie outside the band."
     description = f"Reliability diagram on the {scale} scale. {caption}"
     return picture(found.plot(scale=scale), f"reliability-{name}", description, caption)
 
@@ -135,7 +138,8 @@ def recalibration_section(findings: Findings) -> Markup:
     figures = []
     if audit.reliability_after is not None and audit.murphy is not None:
         scale = "log-odds" if audit.is_rare else "probability"
-        caption = f"Reliability after recalibration, on the {scale} scale."
+        outside = percent(audit.reliability_after.outside)
+        caption = f"Reliability after recalibration, on the {scale} scale. {outside} of the rows lie outside the band."
         after = _reliability_picture(audit.reliability_after, scale, "after", caption)
         caption = (
             "Murphy diagram: the mean cost of deciding by the probabilities, for every ratio of the costs of the two "
@@ -204,16 +208,17 @@ def groups_section(findings: Findings) -> Markup | None:
     flagged = int(groups.off.sum())
     where = f"In {flagged} of {len(groups.groups)} groups" if flagged else "In every group"
     opening = (
-        f"{where} the mean probability lies {'outside' if flagged else 'within'} the interval of the observed share."
+        f"{where} the observed share lies {'outside' if flagged else 'within'} the interval of right probabilities."
     )
     note = (
-        "The intervals are so wide that one audit in twenty flags any group at all if the probabilities are right. "
+        "The intervals are so wide that one audit in forty flags any group at all if the probabilities are right; the "
+        "verdict counts these flags and the tests together, at 5 %. "
         "Miscalibration is the part of the log loss that recalibration within the group would remove; in small groups "
         "some of it is chance."
     )
     if len(rows) < len(groups.groups):
         note = f"The {len(rows)} largest groups are shown. {note}"
-    head = ("group", "rows", "mean probability", "observed share", "interval of the share", "", "miscalibration")
+    head = ("group", "rows", "mean probability", "observed share", "if right", "", "miscalibration")
     caption = "Calibration by group" if audit.is_binary else "Calibration of the most probable class by group"
     shown = table(head, rows, caption)
     return section("By group", element("p", opening), shown, element("p", note, class_="note"), id="groups")
@@ -285,6 +290,7 @@ def _bar(middle: float, interval: Array, all_intervals: Array) -> Markup:
 # All sections in the order of the page; one that does not apply to what was found returns None.
 SECTIONS: dict[str, Callable[[Findings], Markup | None]] = {
     "answer": answer_section,
+    "against": lambda findings: against_section(findings.audit),
     "leaderboard": leaderboard_section,
     "reliability": reliability_section,
     "recalibration": recalibration_section,
