@@ -9,21 +9,19 @@ from properly.calibration import PlattScaling
 from properly.crossfit import cross_calibrated, cross_fitted, stratified_folds
 
 
-@pytest.mark.parametrize("splitter", ["StratifiedKFold", "permutation"])
 @pytest.mark.parametrize(("counts", "n_folds"), [([97, 50, 3], 3), ([1000, 13, 7], 5)])
-def test_folds_have_their_share_of_every_class(splitter, counts, n_folds):
+def test_folds_have_their_share_of_every_class(counts, n_folds):
     codes = np.repeat([0, 1, 2], counts)
-    folds = stratified_folds(codes, np.array(["a", "b", "c"]), 5, 0, splitter=splitter)
+    folds = stratified_folds(codes, np.array(["a", "b", "c"]), 5, 0)
     assert folds.max() + 1 == n_folds  # no more than the rarest class has rows
     found = np.array([np.bincount(codes[folds == k], minlength=3) for k in range(n_folds)])
     assert found.sum(axis=0).tolist() == counts
     assert (np.ptp(found, axis=0) <= 1).all()
 
 
-@pytest.mark.parametrize("splitter", ["StratifiedKFold", "permutation"])
-def test_folds_are_drawn_by_the_seed(splitter):
+def test_folds_are_drawn_by_the_seed():
     codes = np.arange(100) % 2
-    one, same, other = (stratified_folds(codes, np.arange(2), 5, seed, splitter=splitter) for seed in (3, 3, 4))
+    one, same, other = (stratified_folds(codes, np.arange(2), 5, seed) for seed in (3, 3, 4))
     assert (one == same).all()
     assert (one != other).any()
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold
-from sklearn.utils import check_random_state
 
 from properly.calibration.base import Calibrator
 from properly.calibration.methods import calibrator_of
@@ -22,10 +21,11 @@ def stratified_folds(
     classes: NDArray[Any],
     cv: int,
     random_state: int | np.random.RandomState,
-    *,
-    splitter: str = "StratifiedKFold",
 ) -> NDArray[Any]:
     """The fold of every row: `cv` folds, or as many as the rarest class has rows, each with its share of every class.
+
+    This is the only rule of `audit`, `calibrate`, `fit` and `compare`: the same rows with the same seed have the same
+    folds.
 
     Parameters
     ----------
@@ -35,14 +35,11 @@ def stratified_folds(
         The labels, two or more.
     cv : int
     random_state : int or RandomState
-    splitter : {"StratifiedKFold", "permutation"}, default "StratifiedKFold"
-        scikit-learn's rule, as in `compare`, or a random permutation of the rows of each class modulo the number of
-        folds, as in audits.
 
     Examples
     --------
     >>> stratified_folds(np.array([0, 0, 0, 0, 1, 1]), np.array(["no", "yes"]), 5, 0)
-    array([1, 1, 0, 0, 0, 1])
+    array([1, 1, 0, 0, 0, 1], dtype=int8)
     """
     counts = np.bincount(codes, minlength=len(classes))
     if counts.min() < 2:
@@ -54,14 +51,7 @@ def stratified_folds(
     if cv < 2:
         raise ValueError(f"cv must be at least 2, got {cv}.")
     n_folds = min(cv, int(counts.min()))
-    if splitter == "permutation":
-        folds = np.empty(len(codes), dtype=np.min_scalar_type(-n_folds))
-        generator = check_random_state(random_state)
-        for code in range(len(classes)):
-            own = np.flatnonzero(codes == code)
-            folds[own] = generator.permutation(len(own)) % n_folds
-        return folds
-    folds = np.empty(len(codes), dtype=np.intp)
+    folds = np.empty(len(codes), dtype=np.min_scalar_type(-n_folds))
     splits = StratifiedKFold(n_folds, shuffle=True, random_state=random_state).split(codes, codes)
     for number, (_, test) in enumerate(splits):
         folds[test] = number

@@ -38,7 +38,7 @@ def test_what_is_wrong_is_said(forecasts, slope, intercept, words):
     y, p = forecasts(6_000, slope, intercept, centre=0.0)
     result = audit(y, p)
     assert verdict(result) == ("wrong" if words else "right")
-    right, gained = answer(result)
+    right, _, gained = answer(result)
     for word in words:
         assert word in right
     assert ("gains nothing" in gained) != bool(words)
@@ -47,9 +47,12 @@ def test_what_is_wrong_is_said(forecasts, slope, intercept, words):
     assert ("confident" in right) == any("confident" in word for word in words)
 
 
-def test_right_probabilities_are_called_right_as_a_rule(forecasts):
-    found = [verdict(audit(*forecasts(300, seed=seed))) for seed in range(10)]
+def test_right_probabilities_are_called_right_if_there_is_enough_data(forecasts):
+    found = [verdict(audit(*forecasts(2_000, seed=seed))) for seed in range(10)]
     assert found.count("right") >= 9
+    small = [verdict(audit(*forecasts(100, seed=seed))) for seed in range(10)]
+    assert small.count("unclear") >= 8
+    assert "right" not in small
 
 
 def test_the_gain_is_what_recalibration_brings_on_new_rows(forecasts):
@@ -69,7 +72,9 @@ def test_weight_two_is_the_row_twice_and_weight_zero_none(forecasts):
     assert one.total == other.total == len(twice)
     assert one.scores["log loss"].before == pytest.approx(other.scores["log loss"].before, rel=1e-12)
     assert one.decision.choice == pytest.approx(other.decision.choice, rel=1e-12)
-    assert one.line.slope == pytest.approx(other.line.slope, rel=1e-6)
+    assert one.p_value == pytest.approx(other.p_value, rel=1e-6)
+    for name, size in one.sizes.items():
+        assert size == pytest.approx(other.sizes[name], rel=1e-6)
     np.testing.assert_allclose(one.groups.mean_p, other.groups.mean_p, rtol=1e-12)
     np.testing.assert_allclose(one.thresholds.true_positives[[0, -1]], other.thresholds.true_positives[[0, -1]])
 
@@ -142,7 +147,7 @@ def test_certain_and_mistaken():
     assert result.scores["log loss"].gain is None
     assert result.headline.name == "Brier score"
     assert "2 rows, whose class was given a probability of 0" in answer(result)[0]
-    assert "Brier score" in answer(result)[1]
+    assert "Brier score" in answer(result)[-1]
 
 
 def test_one_row_of_a_class_is_too_few_to_tell():
@@ -152,13 +157,14 @@ def test_one_row_of_a_class_is_too_few_to_tell():
     assert result.n_recalibrated == 0
     assert verdict(result) == "unclear"
     assert "too little data" in answer(result)[0]
-    assert "cannot be measured" in answer(result)[1]
+    assert "cannot be measured" in answer(result)[-1]
 
 
 def test_few_rows_prove_nothing():
     y = np.array([0, 1, 0, 1, 1, 0])
     assert verdict(audit(y, np.where(y == 1, 0.9, 0.1))) == "unclear"
-    assert verdict(audit(np.tile(y, 3), np.tile(0.9 - 0.8 * y, 3))) == "unclear"
+    assert "rows would do" in answer(audit(y, np.where(y == 1, 0.9, 0.1)))[1]
+    assert verdict(audit(np.tile(y, 3), np.tile(0.9 - 0.8 * y, 3))) == "wrong"  # 18 rows, each improbable
     assert verdict(audit(np.tile(y, 30), np.tile(0.9 - 0.8 * y, 30))) == "wrong"
 
 
@@ -166,7 +172,7 @@ def test_what_is_perfect_can_only_be_made_worse():
     y = np.tile([0, 1], 50)
     result = audit(y, y.astype(float))
     assert verdict(result) == "right"
-    assert "worse" in answer(result)[1]
+    assert "worse" in answer(result)[-1]
 
 
 def test_flags_of_groups(forecasts):

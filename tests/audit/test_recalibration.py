@@ -3,7 +3,7 @@ import pytest
 from scipy import special as sc
 
 import properly.audit.recalibration as module
-from properly.audit.recalibration import Bins, Line, recalibrate
+from properly.audit.recalibration import Bins, folds_of, recalibrate
 from properly.calibration import AutoCalibration
 from properly.crossfit import stratified_folds
 from properly.inputs.forecast import Forecast
@@ -23,7 +23,7 @@ def bins_of(y, p, weight=None):
 
 def recalibrated(y, p, random_state=0):
     bins = bins_of(y, p)
-    return recalibrate(bins.forecast, bins, random_state)
+    return recalibrate(bins.forecast, bins, folds_of(bins.forecast, random_state), random_state)
 
 
 def several(codes, p, weight=None):
@@ -34,7 +34,7 @@ def test_every_row_is_recalibrated_by_other_folds():
     """Against a loop over folds without bins."""
     y, p = two_classes(400, 0.5)
     result = recalibrated(y, p, random_state=3)
-    folds = stratified_folds(y.view(np.int8), np.arange(2), 5, 3, splitter="permutation")
+    folds = stratified_folds(y.view(np.int8), np.arange(2), 5, 3)
     for fold in range(5):
         test = folds == fold
         direct = AutoCalibration(input="probability").fit(p[~test], y[~test]).predict_proba(p[test])[:, 1]
@@ -74,18 +74,6 @@ def test_weights_count_as_rows():
     np.testing.assert_array_equal(total, total2)
 
 
-def test_the_line_is_that_of_logistic_regression():
-    import statsmodels.api as sm
-
-    y, p = two_classes(5_000, 0.7, -0.4)
-    line = Line.of(bins_of(y, p))
-    peer = sm.Logit(y.astype(float), sm.add_constant(sc.logit(p))).fit(disp=0)
-    # Platt's labels are a little less than certain, by one row in the number of rows.
-    assert line.intercept == pytest.approx(peer.params[0], abs=5e-3)
-    assert line.slope == pytest.approx(peer.params[1], abs=5e-3)
-    assert line.standard_error == pytest.approx(peer.bse[1], rel=0.01)
-
-
 def test_several_classes_gain_what_they_should():
     random = np.random.default_rng(0)
     logits = random.normal(size=(4_000, 4)) * 1.5
@@ -93,7 +81,7 @@ def test_several_classes_gain_what_they_should():
     codes = (random.random((4_000, 1)) > np.cumsum(truth, axis=1)).sum(axis=1)
     given = sc.softmax(2.0 * logits, axis=1)
     forecast = several(codes, given)
-    result = recalibrate(forecast, Bins.of(forecast.most_probable()))
+    result = recalibrate(forecast, Bins.of(forecast.most_probable()), folds_of(forecast))
     assert result.before is forecast
     assert result.n_folds == 5
     np.testing.assert_allclose(result.after.p.sum(axis=1), 1.0, rtol=1e-12)
@@ -107,7 +95,7 @@ def test_many_rows_of_several_classes_are_sampled(monkeypatch):
     p = random.dirichlet([1.0, 1.0, 1.0], 2_000)
     codes = random.integers(3, size=2_000)
     forecast = several(codes, p, random.random(2_000))
-    result = recalibrate(forecast, Bins.of(forecast.most_probable()))
+    result = recalibrate(forecast, Bins.of(forecast.most_probable()), folds_of(forecast))
     assert len(result.before.p) == len(result.after.p) == 500
     rows = [int(np.flatnonzero((p == row).all(axis=1))[0]) for row in result.before.p]
     assert (np.diff(rows) > 0).all()
@@ -127,5 +115,3 @@ def test_degenerate_probabilities_have_an_answer(p):
     y = np.arange(40) % 3 == 0
     after = recalibrated(y, p).after.p
     assert ((after > 0.0) & (after < 1.0)).all()
-    line = Line.of(bins_of(y, p))
-    assert line is None or np.isfinite([line.intercept, line.slope]).all()

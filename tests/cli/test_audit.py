@@ -154,3 +154,26 @@ def test_an_interrupted_audit_leaves_the_old_report(properly, write, tmp_path, m
     assert done.code == 130
     assert (tmp_path / "audit.html").read_text() == "old"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["audit.html", "p.csv"]
+
+
+def test_a_check_has_an_exit_code_of_its_own(properly, write):
+    data = predictions(2_000)
+    write("p.csv", data | {"customer": np.arange(2_000) // 2, "half": np.round(data["p"] / 2.0, 6)})
+    words = ("audit", "p.csv", "--target", "y", "--probability", "p")
+    failed = properly(*words, "--check")
+    assert (failed.code, failed.err) == (3, "")
+    assert "Check failed" in failed.out
+    assert properly(*words).code == 0
+    lenient = properly(*words, "--check", "--tolerance", "50", "--cluster", "customer", "--against", "half", "--json")
+    assert lenient.code == 0
+    assert lenient.summary["check"] == "passed"
+    assert lenient.summary["verdict"] == "nearly right"
+    assert lenient.summary["against"]["probability"] == "half"
+    assert set(lenient.summary["sizes"]) == {"observed/expected", "intercept", "slope", "calibration error"}
+
+
+def test_options_that_are_no_numbers(properly, write):
+    write("p.csv", predictions())
+    words = ("audit", "p.csv", "--target", "y", "--probability", "p")
+    assert "positive number" in properly(*words, "--tolerance", "-1").err
+    assert properly(*words, "--against", "p").code == 2

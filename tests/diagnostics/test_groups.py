@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import beta
 
+from properly.audit import audit
 from properly.diagnostics import by_group
 from properly.metrics import log_loss, score_decomposition
 
@@ -31,8 +31,34 @@ def test_each_group_as_if_alone(weight):
         assert result.mean_p[k] == pytest.approx(np.average(P[own], weights=own_weight))
         assert result.score[k] == pytest.approx(parts.score)
         assert result.miscalibration[k] == pytest.approx(parts.miscalibration)
-        expected = beta(positive + 0.5, n - positive + 0.5).ppf([0.1, 0.9])
-        np.testing.assert_allclose([result.low[k], result.high[k]], expected)
+        assert result.low[k] < result.mean_p[k] < result.high[k]
+        outside = not result.low[k] <= positive / n <= result.high[k]
+        assert outside == result.off[k] == (result.p_value[k] < 0.2)
+
+
+def test_p_values_are_those_of_redrawn_labels():
+    random = np.random.default_rng(1)
+    p = np.concatenate([random.beta(0.3, 6.0, 60), random.beta(5.0, 0.5, 40)])
+    group = np.repeat(["rare", "frequent"], [60, 40])
+    for positives in ({"rare": 6, "frequent": 33}, {"rare": 0, "frequent": 40}):
+        y = np.concatenate([np.arange(60) < positives["rare"], np.arange(40) < positives["frequent"]])
+        result = by_group(y, p, group)
+        for name, found in zip(result.groups, result.p_value, strict=True):
+            own = group == name
+            drawn = (random.random((100_000, own.sum())) < p[own]).sum(axis=1)
+            here = positives[name]
+            tails = [np.mean(drawn < here), np.mean(drawn > here)] + 0.5 * np.mean(drawn == here)
+            assert found == pytest.approx(min(1.0, 2.0 * min(tails)), abs=0.03)
+
+
+def test_groups_know_clusters():
+    random = np.random.default_rng(0)
+    p, cluster = np.full(400, 0.3), np.arange(400) // 20
+    y = (random.random(20) < 0.3)[cluster]
+    alone, together = (
+        audit(y, p, group=np.zeros(400), cluster=each).groups.p_value[0] for each in (np.arange(400), cluster)
+    )
+    assert together > alone
 
 
 def test_a_group_that_is_wrong_is_found():
@@ -40,11 +66,10 @@ def test_a_group_that_is_wrong_is_found():
     np.testing.assert_array_equal(by_group(Y, p, GROUP).off, [False, True, False])
 
 
-def test_groups_of_one_class_have_an_open_interval():
-    result = by_group([0, 0, 1, 1], [0.1, 0.2, 0.9, 1.0], [1, 1, 2, 2])
-    assert (result.low[0], result.high[1]) == (0.0, 1.0)
-    assert 0.0 < result.high[0] < 1.0
-    assert result.groups == ("1", "2")
+def test_what_is_certain_is_wrong_or_right_for_certain():
+    result = by_group([0, 1, 0, 1], [0.0, 1.0, 1.0, 1.0], [1, 1, 2, 2])
+    assert result.p_value.tolist() == [1.0, 0.0]
+    assert result.off.tolist() == [False, True]
 
 
 @pytest.mark.parametrize(
@@ -113,4 +138,4 @@ def test_groups_of_one_class_with_fractional_weights():
     for _ in range(20):
         group, p = rng.integers(0, 40, 2000), 0.01 * rng.random(2000)
         result = by_group(rng.random(2000) < p, p, group, sample_weight=rng.uniform(0.2, 3.0, 2000))
-        assert np.all((result.low >= 0.0) & (result.low <= result.base_rate) & (result.base_rate <= result.high))
+        assert np.all((result.low >= 0.0) & (result.low <= result.mean_p) & (result.mean_p <= result.high))

@@ -135,3 +135,11 @@ def test_errors(options, message):
 def test_probabilities_are_checked():
     with pytest.raises(ValueError, match=r"p must lie in \[0, 1\], got 1.2 in row 1"):
         reliability([0, 1], [0.2, 1.2])
+
+
+def test_several_forecasters():
+    y, p = [0, 0, 1, 1, 0, 1], [0.1, 0.2, 0.2, 0.4, 0.6, 0.9]
+    both = reliability(y, {"one": p, "two": [0.5] * 6})
+    assert both.names == ("one", "two")
+    np.testing.assert_array_equal(both["one"].recalibrated, reliability(y, p).recalibrated)
+    assert both.frame()["forecaster"].tolist() == ["one"] * 5 + ["two"]

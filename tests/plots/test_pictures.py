@@ -24,6 +24,7 @@ FORECASTS = {"plain": P, "halved": P / 2}
 
 RESULTS = {
     "reliability": lambda: diagnostics.reliability(Y, P),
+    "reliability of several": lambda: diagnostics.reliability(Y, FORECASTS, n_resamples=50),
     "murphy": lambda: diagnostics.murphy(Y, FORECASTS),
     "murphy_difference": lambda: diagnostics.murphy_difference(Y, P, P / 2),
     "decision_curve": lambda: diagnostics.decision_curve(Y, FORECASTS),
@@ -34,7 +35,7 @@ RESULTS = {
     "loss_curves": lambda: diagnostics.loss_curves(),
     "multiclass_reliability": lambda: diagnostics.multiclass_reliability(K_Y, K_P, n_resamples=50),
 }
-ON_AXES = [name for name in RESULTS if name not in ("loss_curves", "multiclass_reliability")]
+ON_AXES = [name for name in RESULTS if name not in ("loss_curves", "multiclass_reliability", "reliability of several")]
 WITH_SCALE = [name for name in RESULTS if name not in ("by_group", "score_densities", "log_odds_fit")]
 
 

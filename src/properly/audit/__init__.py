@@ -2,6 +2,7 @@
 
 from properly.audit.answers import answer, summary_of, verdict
 from properly.audit.auditing import audit
-from properly.audit.results import Audit, Score
+from properly.audit.results import Against, Audit, Score
+from properly.audit.sizes import Detectable, Size
 
-__all__ = ["Audit", "Score", "answer", "audit", "summary_of", "verdict"]
+__all__ = ["Against", "Audit", "Detectable", "Score", "Size", "answer", "audit", "summary_of", "verdict"]

@@ -2,36 +2,35 @@
 
 from __future__ import annotations
 
-from math import isfinite
+from math import ceil, isfinite
 from typing import Any
 
 from properly.audit.confusion import Confusion
 from properly.audit.formatting import count, interval, number, percent
-from properly.audit.results import Audit, Decision, Score
+from properly.audit.results import Against, Audit, Decision, Score
+from properly.audit.sizes import Size
 from properly.diagnostics import GroupCalibration
 from properly.metrics import PairedDifference
 
-_DEVIATIONS = 1.96  # half the width of a 95 % interval, in standard errors
-_SLIGHT = 0.01  # a gain below this share of the score is called slight
-_FEW = 10  # rows of the rarest class; with fewer, finding no miscalibration is no evidence of calibration
-_TOO_FEW = 20  # rows in all; with fewer, no miscalibration that is found is called real
+_MOST_ROWS = 1e15  # more cannot be asked for
 
 
 def verdict(audit: Audit) -> str:
-    """ "right", "nearly right", "wrong" or "unclear", by what recalibration gains on held-out rows."""
-    if audit.surprises:
-        return "wrong"
-    gain = audit.headline.gain
-    if gain is None or audit.n_rows < _TOO_FEW:
-        return "unclear"
-    if gain.low > 0.0:
-        return "wrong" if gain.difference > _SLIGHT * audit.headline.before else "nearly right"
-    return "unclear" if min(audit.rates) * audit.total < _FEW else "right"
+    """One of four words, from the tests, the intervals of the sizes, and what could have been found.
+
+    - "wrong": the tests, or a group, find a fault at the 5 % level;
+    - "nearly right": they do, but the intervals of its sizes lie within the tolerance;
+    - "right": they do not, and would have found a shift of the size that was asked for in 80 of 100 cases;
+    - "unclear": they do not, and there is too little data for that.
+    """
+    if audit.fault_found:
+        return "nearly right" if audit.within_tolerance else "wrong"
+    return "right" if audit.detectable.enough else "unclear"
 
 
-def answer(audit: Audit) -> tuple[str, str]:
-    """Are the probabilities right, and what is gained by recalibrating them?"""
-    return _are_they_right(audit), _what_is_gained(audit)
+def answer(audit: Audit) -> tuple[str, ...]:
+    """Are the probabilities right, what could have been missed, and what is gained by recalibrating them?"""
+    return _are_they_right(audit), _what_was_missed(audit), _what_is_gained(audit)
 
 
 def _are_they_right(audit: Audit) -> str:
@@ -40,40 +39,85 @@ def _are_they_right(audit: Audit) -> str:
         rows += f" with a total weight of {count(audit.total)}"
     if found == "unclear":
         return (
-            f"There is too little data to tell whether the probabilities are right: {rows}, of which the rarest class "
-            f"has {count(min(audit.rates) * audit.total)}."
+            f"There is too little data to tell whether the probabilities are right: {rows} show no fault beyond chance "
+            f"({_means(audit)}; {_p_value(audit)}), but could have missed one."
         )
     if found == "right":
-        return f"The probabilities look right: {rows} show no miscalibration beyond chance ({_means(audit)})."
-    reasons = faults(audit)
+        return f"The probabilities look right: {rows} show no fault beyond chance ({_means(audit)}; {_p_value(audit)})."
+    reasons = faults(audit) or [_elsewhere(audit)]
     if found == "nearly right":
-        return f"The probabilities are nearly right, only slightly {_joined(reasons or ['wrong at some levels'])}."
-    return (
-        f"The probabilities are not right: they are {_joined(reasons or ['right on average, but not at every level'])}."
-    )
+        size = f"by no more than {percent(audit.tolerance, 2)} of the mean and of the {audit.headline.name}"
+        return f"The probabilities are nearly right, off {size}: they are {_joined(reasons)}."
+    return f"The probabilities are not right: they are {_joined(reasons)}."
+
+
+def _p_value(audit: Audit) -> str:
+    p = audit.p_value
+    return "p < 0.0001" if p < 1e-4 else f"p = {number(p, 2)}"
 
 
 def faults(audit: Audit) -> list[str]:
-    """What is wrong, in words; empty if it is neither the mean nor the spread."""
+    """What is wrong, in words; empty if it is neither the mean, nor the spread, nor a group."""
     found = []
     if audit.surprises:
         rows = "row" if audit.surprises == 1 else "rows"
         found.append(f"certain and wrong for {audit.surprises:,} {rows}, whose class was given a probability of 0")
-    rate, mean = audit.hit_rate, audit.confidence
-    error = (max(rate * (1.0 - rate), 1e-300) / audit.total) ** 0.5
-    if abs(mean - rate) > _DEVIATIONS * error:
-        found.append(f"{'too high' if mean > rate else 'too low'} on average ({_means(audit)})")
-    line = audit.line
-    if line is not None and abs(line.slope - 1.0) > _DEVIATIONS * line.standard_error:
-        if line.slope <= 0.0:
+    ratio, slope = audit.sizes["observed/expected"], audit.sizes["slope"]
+    if ratio is not None and not ratio.low <= 1.0 <= ratio.high:
+        found.append(f"{'too high' if ratio.estimate < 1.0 else 'too low'} on average ({_means(audit)})")
+    if slope is not None and not slope.low <= 1.0 <= slope.high:
+        if slope.estimate <= 0.0:
             found.append(
                 "in the wrong order (the higher the probability, the rarer the event; if they are for the other class, "
                 "name that one: --positive, or classes= in Python)"
             )
         else:
-            name, spread = ("over", "too extreme") if line.slope < 1.0 else ("under", "not extreme enough")
-            found.append(f"{name}confident ({spread}: the log-odds should be multiplied by {number(line.slope, 2)})")
+            name, spread = ("over", "too extreme") if slope.estimate < 1.0 else ("under", "not extreme enough")
+            times = number(slope.estimate, 2)
+            found.append(f"{name}confident ({spread}: the log-odds should be multiplied by {times})")
+    flagged = 0 if audit.groups is None else int(audit.groups.off.sum())
+    if audit.groups is not None and flagged:
+        found.append(f"off in {flagged:,} of {len(audit.groups.groups):,} groups")
     return found
+
+
+def _elsewhere(audit: Audit) -> str:
+    if audit.is_binary:
+        return "right on average, but not at every level"
+    return "right for the most probable class, but not for every class"
+
+
+def _what_was_missed(audit: Audit) -> str:
+    """The smallest shift that would have been found, and its meaning; for "unclear", how many rows would do."""
+    found = audit.detectable
+    if found.shift == 0.0:
+        return "Every probability is 0 or 1: each row tells by itself whether it is right."
+    if not isfinite(found.shift):
+        return "No shift of the log-odds could have been found on these rows."
+    what = "" if audit.is_binary else " of the most probable class"
+    said = (
+        f"These rows would have shown a shift of {number(found.shift, 2)} in the log-odds{what} (a mean of "
+        f"{percent(found.mean)} where {percent(found.share)} is true) in 80 of 100 cases"
+    )
+    if found.enough or audit.fault_found:
+        return f"{said}."
+    if found.rows > _MOST_ROWS:
+        return f"{said}; no number of such rows would show one of {number(found.wanted, 2)}."
+    return f"{said}; for one of {number(found.wanted, 2)}, about {_rounded_up(found.rows)} rows would do."
+
+
+def _rounded_up(rows: float) -> str:
+    """To two digits."""
+    unit = 10 ** max(len(str(int(rows))) - 2, 0)
+    return count(unit * ceil(rows / unit))
+
+
+def band_note(audit: Audit, outside: float) -> str:
+    """How many rows lie outside the band of a reliability diagram, in words that the verdict bears out."""
+    share = f"{percent(outside)} of the rows lie outside the band"
+    if audit.fault_found or outside == 0.0:
+        return f"{share}."
+    return f"{share}; neighbours stray together, and the tests find this to be within chance."
 
 
 def _means(audit: Audit) -> str:
@@ -133,6 +177,18 @@ def summary_of(audit: Audit) -> dict[str, Any]:
     return {
         "verdict": verdict(audit),
         "answer": list(answer(audit)),
+        "p_value": _finite(audit.p_value),
+        "tests": [
+            {"test": test.name, "statistic": _finite(test.statistic), "p_value": _finite(test.p_value)}
+            for test in audit.test.tests
+        ],
+        "sizes": {name: _size(size) for name, size in audit.sizes.items()},
+        "kernel_calibration_error": None
+        if audit.test.kernel_error is None
+        else _size(Size(*audit.test.kernel_error[:3])),
+        "detectable": {name: _finite(value) for name, value in audit.detectable._asdict().items()},
+        "tolerance": audit.tolerance,
+        "beyond_tolerance": audit.beyond_tolerance,
         "rows": audit.n_rows,
         "total_weight": audit.total,
         "classes": [
@@ -142,11 +198,24 @@ def summary_of(audit: Audit) -> dict[str, Any]:
         "scores": {score.name: _score(score) for score in audit.scores.values()},
         "auc": None if audit.auc is None else _finite(audit.auc.area),
         "smooth_calibration_error": _finite(audit.smooth_error),
-        "log_odds_slope": None if audit.line is None else _finite(audit.line.slope),
         "rows_given_probability_0": audit.surprises,
         "decision": None if audit.decision is None else _decision(audit.decision),
         "groups": None if audit.groups is None else _groups(audit.groups),
         "confusion": None if audit.confusion is None else _confusion(audit.confusion),
+        "against": None if audit.against is None else _against(audit.against),
+    }
+
+
+def _size(size: Size | None) -> dict[str, float | None] | None:
+    return None if size is None else {name: _finite(end) for name, end in size._asdict().items()}
+
+
+def _against(against: Against) -> dict[str, Any]:
+    """The other probabilities: their verdict, and the scores of the audited ones less theirs."""
+    return {
+        "probability": against.name,
+        "differences": {name: _with_interval("difference", each) for name, each in against.differences.items()},
+        "audit": summary_of(against.audit),
     }
 
 
@@ -181,8 +250,9 @@ def _groups(groups: GroupCalibration) -> list[dict[str, Any]]:
             "rows": float(groups.weight[k]),
             "mean_probability": float(groups.mean_p[k]),
             "share": float(groups.base_rate[k]),
-            "share_low": float(groups.low[k]),
-            "share_high": float(groups.high[k]),
+            "share_low_if_right": float(groups.low[k]),
+            "share_high_if_right": float(groups.high[k]),
+            "p_value": float(groups.p_value[k]),
             "outside": bool(groups.off[k]),
             "miscalibration": _finite(groups.miscalibration[k]),
         }

@@ -5,25 +5,31 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from properly.audit.confusion import Confusion
-from properly.audit.recalibration import Bins, Line, Recalibrated, recalibrate
-from properly.audit.results import MOST_GROUPS, SCORES, Audit, Decision, Score, ThresholdTable
+from properly.audit.recalibration import Bins, Recalibrated, folds_of, recalibrate
+from properly.audit.results import LEVEL, MOST_GROUPS, SCORES, Against, Audit, Decision, Score, ThresholdTable, paired
+from properly.audit.sizes import detectable_of, sizes_of
 from properly.diagnostics.groups import GroupCalibration, groups_of
 from properly.diagnostics.murphy import murphy_of
 from properly.diagnostics.reliability import multiclass_reliability_of, reliability_of
 from properly.inputs.forecast import Forecast, Groups, read_forecast, read_groups, read_probabilities
 from properly.inputs.labels import positive_last
+from properly.inputs.options import check_interval
 from properly.losses import LogLoss
 from properly.metrics.calibration_error import smooth_error_of
+from properly.metrics.calibration_tests import calibration_test_of
 from properly.metrics.decisions import class_costs
 from properly.metrics.ranking import auc_of
+from properly.metrics.scores import losses_of
 from properly.numeric.probabilities import Array
 
-_FALSE_FLAGS = 0.05  # the probability that any group is flagged if the probabilities are right in all of them
+TOLERANCE = 0.02  # the relative change of the mean and of the log loss that does not matter
+DETECT = 0.3  # the shift in log-odds that must be detectable for probabilities to be called right
 _LEAST_WEIGHT = 1e-50  # of all rows together; squares and ratios of smaller ones would underflow
 _MOST_POINTS = 20_000  # of a reliability diagram, which is drawn some hundred pixels wide; its curve stays exact
 
@@ -36,16 +42,21 @@ def audit(
     group_names: Sequence[str] | None = None,
     costs: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
+    cluster: ArrayLike | None = None,
     calibrated: ArrayLike | None = None,
+    against: ArrayLike | None = None,
+    tolerance: float = TOLERANCE,
+    detect: float = DETECT,
     classes: ArrayLike | None = None,
     class_names: Sequence[str] | None = None,
     random_state: int = 0,
 ) -> Audit:
     """Judge probabilities by the true labels.
 
-    Proper scores with their parts, reliability, what recalibration would gain on held-out rows, what decisions at
-    every threshold cost, and calibration by group. The probabilities must be for rows that their model was not trained
-    on.
+    Tests of whether they are right, how large the fault is, and what could have been missed, which
+    `properly.audit.verdict` puts into a word. Proper scores with their parts, reliability, what recalibration would
+    gain on held-out rows, what decisions at every threshold cost, and calibration by group. The probabilities must be
+    for rows that their model was not trained on.
 
     Parameters
     ----------
@@ -63,9 +74,17 @@ def audit(
         (K, K) with cost[true, decision].
     sample_weight : array of shape (n,), optional
         A weight of 2 counts as the row twice, a weight of 0 as no row.
+    cluster : array of shape (n,), optional
+        Rows of the same value (of a customer, of a day) need not be independent; all standard errors know it.
     calibrated : array of the shape of p, optional
         Recalibrated probabilities of the same rows to compare with; by default those of `AutoCalibration` in
         cross-fitting.
+    against : array of shape (n,) or (n, 2), optional
+        Other probabilities of the same rows, judged as well and compared with p; for two classes.
+    tolerance : float, default 0.02
+        A fault that is real, but changes the mean and the log loss by no more than this share, is called nearly right.
+    detect : float, default 0.3
+        The shift in log-odds that the tests must find with a probability of 80 % for the verdict "right".
     classes : array of K labels, optional
         The labels in the order of the columns of p (negative, positive for one column), if y lacks some or its labels
         do not tell which of them is positive.
@@ -83,26 +102,35 @@ def audit(
     >>> result = audit(y, p)
     >>> print(f"mean probability {result.means[1]:.2f}, observed share {result.rates[1]:.2f}")
     mean probability 0.50, observed share 0.33
-    >>> result.scores["log loss"].gain.low > 0.0
-    True
+    >>> result.test.p_value < 0.001, result.scores["log loss"].gain.low > 0.0
+    (True, True)
     """
+    check_interval(tolerance, "tolerance", 0.0, with_low=True)
+    check_interval(detect, "detect", 0.0)
     if classes is None and y is not None and np.ndim(p) == 1:
         classes = positive_last(y)
     forecast = read_forecast(y, p, sample_weight, classes)
-    after = None
-    if calibrated is not None:
-        after = read_probabilities(calibrated, "calibrated")[0]
-        after = forecast.kept(after) if len(after) == forecast.n_given else after
-        if after.shape != forecast.p.shape:
-            raise ValueError(f"calibrated must have the rows and classes of p, {forecast.p.shape}, got {after.shape}.")
     return audit_of(
         forecast,
         groups=None if group is None else _groups(group, group_names, forecast),
         costs=None if costs is None else class_costs(costs, len(forecast.class_weight)),
-        calibrated=after,
+        cluster=None if cluster is None else read_groups(cluster, forecast, "cluster").codes,
+        calibrated=None if calibrated is None else _same_rows(calibrated, forecast, "calibrated"),
+        against=None if against is None else _same_rows(against, forecast, "against"),
+        tolerance=tolerance,
+        detect=detect,
         class_names=class_names,
         random_state=random_state,
     )
+
+
+def _same_rows(p: ArrayLike, forecast: Forecast, name: str) -> Array:
+    """Other probabilities of the rows of a forecast."""
+    other = read_probabilities(p, name)[0]
+    other = forecast.kept(other) if len(other) == forecast.n_given else other
+    if other.shape != forecast.p.shape:
+        raise ValueError(f"{name} must have the rows and classes of p, {forecast.p.shape}, got {other.shape}.")
+    return other
 
 
 def _groups(group: ArrayLike, names: Sequence[str] | None, forecast: Forecast) -> Groups:
@@ -117,30 +145,41 @@ def audit_of(
     *,
     groups: Groups | None = None,
     costs: Array | None = None,
+    cluster: NDArray[Any] | None = None,
     calibrated: Array | None = None,
+    against: Array | None = None,
+    against_name: str = "other",
+    tolerance: float = TOLERANCE,
+    detect: float = DETECT,
     class_names: Sequence[str] | None = None,
     random_state: int = 0,
 ) -> Audit:
-    """`audit` of a checked forecast, checked probabilities `calibrated` of its rows, and costs from `class_costs`."""
+    """`audit` of a checked forecast, checked probabilities of its rows, and costs from `class_costs`."""
     names = tuple(str(label) for label in (forecast.classes.tolist() if class_names is None else class_names))
-    _check(forecast, names, groups)
+    _check(forecast, names, groups, against)
+    common: dict[str, Any] = {"groups": groups, "costs": costs, "cluster": cluster}
+    common |= {"tolerance": tolerance, "detect": detect, "class_names": names, "random_state": random_state}
+    other = None
+    if against is not None:
+        other = audit_of(forecast.with_p(against), **common)
+    folds = folds_of(forecast, random_state) if calibrated is None else None  # of the rows in their own order
     if forecast.binary:
         order = np.argsort(forecast.p, kind="stable")  # sorting what is sorted already takes no time below
         forecast = forecast.take(order)
         groups = None if groups is None else Groups(groups.names, groups.codes[order])
-        calibrated = None if calibrated is None else calibrated[order]
+        cluster, calibrated, against, folds = (
+            None if each is None else each[order] for each in (cluster, calibrated, against, folds)
+        )
         del order
-    by_group = None if groups is None else _by_group(forecast, groups)
+    by_group = None if groups is None else _by_group(forecast, groups, cluster)
     del groups  # arrays of many rows are held no longer than they are needed
     question = forecast if forecast.binary else forecast.most_probable()
-    bins = Bins.of(question)
-    line = Line.of(bins)
     if calibrated is None:
-        recalibrated = recalibrate(forecast, bins, random_state)
+        recalibrated = recalibrate(forecast, Bins.of(question), folds, random_state)
     else:
         recalibrated = Recalibrated(forecast, forecast.with_p(calibrated))
-    del bins
     after = None if recalibrated is None else recalibrated.after
+    level = LEVEL if by_group is None else 0.5 * LEVEL
     found = Audit(
         classes=names,
         n_rows=len(forecast.codes),
@@ -150,8 +189,11 @@ def audit_of(
         hit_rate=float(question.rates[1]),
         confidence=question.mean(question.p),
         surprises=forecast.surprises,
-        scores={name: Score.of(name, forecast, recalibrated, random_state) for name in SCORES},
-        line=line,
+        test=calibration_test_of(forecast, cluster),
+        sizes=sizes_of(question, cluster),
+        detectable=detectable_of(question, detect, level if forecast.binary else level / 3.0, cluster),
+        tolerance=tolerance,
+        scores={name: Score.of(name, forecast, recalibrated, random_state, cluster) for name in SCORES},
         smooth_error=smooth_error_of(question),
         n_recalibrated=0 if recalibrated is None else len(recalibrated.after.codes),
         n_folds=None if recalibrated is None else recalibrated.n_folds,
@@ -160,15 +202,36 @@ def audit_of(
     if not forecast.binary:
         diagrams = multiclass_reliability_of(forecast, random_state=random_state)
         return replace(found, multiclass_reliability=diagrams, confusion=Confusion.of(forecast, costs))
-    return _with_binary_parts(found, forecast, after, costs, random_state)
+    found = _with_binary_parts(found, forecast, after, costs, random_state, cluster)
+    if against is None or other is None:
+        return found
+    return replace(found, against=_against(against_name, other, forecast, against, cluster, random_state))
+
+
+def _against(
+    name: str, other: Audit, forecast: Forecast, p: Array, cluster: NDArray[Any] | None, random_state: int
+) -> Against:
+    """The scores of a forecast less those of other probabilities of its rows, and the Murphy curves of both."""
+    two, differences = forecast.with_p(p), {}
+    for score, (loss, unit) in SCORES.items():
+        with np.errstate(invalid="ignore"):
+            difference = unit * (losses_of(forecast, loss) - losses_of(two, loss))
+        finite = bool(np.isfinite(difference).all())
+        differences[score] = paired(difference, forecast.weight, cluster, random_state) if finite else None
+    return Against(name, other, differences, murphy_of({"audited": forecast, name: two}))
 
 
 def _with_binary_parts(
-    found: Audit, forecast: Forecast, after: Forecast | None, costs: Array | None, random_state: int
+    found: Audit,
+    forecast: Forecast,
+    after: Forecast | None,
+    costs: Array | None,
+    random_state: int,
+    cluster: NDArray[Any] | None,
 ) -> Audit:
     """The audit with what there is for two classes only; the rows are sorted by p."""
     drawn = partial(reliability_of, random_state=random_state, max_points=_MOST_POINTS)
-    decision = None if costs is None else Decision.of(forecast, after, costs, random_state)
+    decision = None if costs is None else Decision.of(forecast, after, costs, random_state, cluster)
     wanted = [] if decision is None else [decision.choice.theoretical_threshold, decision.choice.threshold]
     return replace(
         found,
@@ -187,15 +250,16 @@ def _means(forecast: Forecast) -> Array:
     return np.array([1.0 - mean, mean]) if forecast.binary else mean
 
 
-def _by_group(forecast: Forecast, groups: Groups) -> GroupCalibration:
-    """Every group by itself, with intervals so wide that one audit in twenty flags any group at all by chance."""
+def _by_group(forecast: Forecast, groups: Groups, cluster: NDArray[Any] | None) -> GroupCalibration:
+    """Every group by itself; right probabilities have any group flagged with half the probability of a false alarm."""
     used = np.flatnonzero(np.bincount(groups.codes, minlength=len(groups.names)))
     codes = groups.codes if len(used) == len(groups.names) else np.searchsorted(used, groups.codes)
     names = tuple(groups.names[int(k)] for k in used)
-    return groups_of(forecast, names, codes, LogLoss(), 1.0 - _FALSE_FLAGS / len(groups.names))
+    confidence = (1.0 - 0.5 * LEVEL) ** (1.0 / len(names))  # Šidák
+    return groups_of(forecast, names, codes, LogLoss(), confidence, cluster)
 
 
-def _check(forecast: Forecast, names: tuple[str, ...], groups: Groups | None) -> None:
+def _check(forecast: Forecast, names: tuple[str, ...], groups: Groups | None, against: Array | None) -> None:
     """Refuse what is checked and yet cannot be audited."""
     n_classes = len(forecast.class_weight)
     if len(names) != n_classes:
@@ -207,6 +271,8 @@ def _check(forecast: Forecast, names: tuple[str, ...], groups: Groups | None) ->
     if forecast.binary and not forecast.class_weight.all():
         only = names[int(forecast.class_weight.argmax())]
         raise ValueError(f"y holds one class only, {only!r}; an audit needs rows of both classes.")
+    if not forecast.binary and against is not None:
+        raise ValueError(f"against is for two classes, y has {n_classes}; leave it out, or audit one class.")
     if groups is not None and len(groups.names) > MOST_GROUPS:
         raise ValueError(
             f"group has {len(groups.names):,} different values, more than {MOST_GROUPS:,}; is it the right column?"

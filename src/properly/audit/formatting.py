@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import isfinite
-
-from properly.metrics import PairedDifference
+from typing import Protocol
 
 _MOST_PLACES = 8  # decimals, beyond which an exponent is easier to read
+
+
+class Interval(Protocol):
+    """Anything with two ends."""
+
+    @property
+    def low(self) -> float: ...
+
+    @property
+    def high(self) -> float: ...
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -49,16 +58,17 @@ def percent(value: float, digits: int = 3) -> str:
     return f"{number(100.0 * value, digits)}\N{NO-BREAK SPACE}%"
 
 
-def interval(difference: PairedDifference) -> str:
+def interval(difference: Interval) -> str:
     """The ends of an interval, with as many decimals as give the larger end two significant digits.
 
+    >>> from properly.metrics import PairedDifference
     >>> interval(PairedDifference(0.01, -0.0102, 0.025, 0.5, 0.01))
     '−0.010 to 0.025'
     """
     return f"{aligned(difference.low, difference)} to {aligned(difference.high, difference)}"
 
 
-def aligned(value: float, beside: PairedDifference) -> str:
+def aligned(value: float, beside: Interval) -> str:
     """A number with as many decimals as `interval` gives to this interval."""
     largest = max(abs(beside.low), abs(beside.high))
     if not isfinite(largest) or largest == 0.0:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from properly.calibration import AutoCalibration, PlattScaling
+from properly.calibration import AutoCalibration
 from properly.crossfit import Mask, cross_calibrated, cross_fitted, stratified_folds
 from properly.inputs.forecast import Forecast
 from properly.inputs.scores import ProbabilityReader
@@ -26,6 +27,7 @@ class Recalibrated:
     before: Forecast
     after: Forecast
     n_folds: int | None = None  # None: the user gave the recalibrated probabilities
+    rows: NDArray[np.intp] | None = None  # those of the audit that are here; None: all
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ class Bins:
         full = np.flatnonzero(total)
         return self.centre[full // 2], full % 2 == 1, total[full]
 
-    def cross_calibrated(self, folds: NDArray[np.int8]) -> Array:
+    def cross_calibrated(self, folds: NDArray[Any]) -> Array:
         """Held-out probabilities of all rows: the map is fitted to bins, and interpolated between them."""
         knots = np.unique(np.concatenate([[self.score.min()], self.centre, [self.score.max()]]))
 
@@ -81,46 +83,31 @@ class Bins:
         return cross_fitted(folds, fit_predict)
 
 
-def recalibrate(forecast: Forecast, bins: Bins, random_state: int = 0) -> Recalibrated | None:
+def folds_of(forecast: Forecast, random_state: int = 0) -> NDArray[Any] | None:
+    """The folds of the rows as they were given; None if a class has fewer than two rows."""
+    classes = np.arange(len(forecast.class_weight))
+    if np.bincount(forecast.codes, minlength=len(classes)).min() < 2:
+        return None
+    return stratified_folds(forecast.codes, classes, N_FOLDS, random_state)
+
+
+def recalibrate(
+    forecast: Forecast, bins: Bins, folds: NDArray[Any] | None, random_state: int = 0
+) -> Recalibrated | None:
     """`AutoCalibration` in cross-fitting: fitted to four fifths of the rows, applied to the other fifth, five times.
 
     Two classes are calibrated by their `bins`; of more than two, `MOST_ROWS` rows are drawn at random if there are
     more. None if a class has fewer than two rows, since it needs one to fit to and one to hold out.
     """
-    generator = np.random.RandomState(random_state)
+    rows = None
     if not forecast.binary and len(forecast.codes) > MOST_ROWS:
-        forecast = forecast.take(np.sort(generator.choice(len(forecast.codes), MOST_ROWS, replace=False)))
-    classes = np.arange(len(forecast.class_weight))
-    if np.bincount(forecast.codes, minlength=len(classes)).min() < 2:
+        rows = np.sort(np.random.RandomState(random_state).choice(len(forecast.codes), MOST_ROWS, replace=False))
+        forecast = forecast.take(rows)
+        folds = folds_of(forecast, random_state)
+    if folds is None:
         return None
-    folds = stratified_folds(forecast.codes, classes, N_FOLDS, generator, splitter="permutation")
     if forecast.binary:
         p = bins.cross_calibrated(folds)
     else:
         p = cross_calibrated(forecast.p, forecast.codes, folds, "auto", forecast.weight)
-    return Recalibrated(forecast, forecast.with_p(p), int(folds.max()) + 1)
-
-
-@dataclass(frozen=True)
-class Line:
-    """The straight line that fits the log-odds best: log-odds of y = intercept + slope · log-odds of p.
-
-    A slope below 1 means overconfident probabilities, one above 1 underconfident ones.
-    """
-
-    intercept: float
-    slope: float
-    standard_error: float  # of the slope
-
-    @classmethod
-    def of(cls, bins: Bins) -> Line | None:
-        """None if all probabilities are equal, or all zeros and ones: they do not determine a slope."""
-        if len(bins.centre) < 2:
-            return None
-        score, label, total = bins.training_rows()
-        fitted = PlattScaling().fit(score, label, total)
-        intercept, at_one = fitted.maps_[0].log_odds(np.array([0.0, 1.0]))
-        p = fitted.predict_proba(score)
-        information = total * p[:, 0] * p[:, 1]
-        spread = information @ np.square(score - information @ score / information.sum())
-        return cls(float(intercept), float(at_one - intercept), float(spread**-0.5))
+    return Recalibrated(forecast, forecast.with_p(p), int(folds.max()) + 1, rows)

@@ -6,13 +6,22 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from properly.audit.confusion import Confusion
-from properly.audit.recalibration import Line, Recalibrated
+from properly.audit.recalibration import Recalibrated
+from properly.audit.sizes import Detectable, Size, share_interval
 from properly.diagnostics import GroupCalibration, MulticlassReliability, Murphy, Reliability
 from properly.inputs.forecast import Forecast
 from properly.losses import LogLoss, Loss, SquaredLoss
-from properly.metrics import AreaUnderCurve, Decomposition, PairedDifference, ThresholdChoice
+from properly.metrics import (
+    AreaUnderCurve,
+    CalibrationTest,
+    Decomposition,
+    PairedDifference,
+    ThresholdChoice,
+)
+from properly.metrics.calibration_tests import cluster_sums
 from properly.metrics.decisions import best_threshold_of
 from properly.metrics.paired import bootstrap_of
 from properly.metrics.scores import decomposition_of, losses_of, score_of
@@ -116,7 +125,14 @@ class Decision:
     saving: PairedDifference | None
 
     @classmethod
-    def of(cls, forecast: Forecast, after: Forecast | None, costs: Array, random_state: int) -> Decision:
+    def of(
+        cls,
+        forecast: Forecast,
+        after: Forecast | None,
+        costs: Array,
+        random_state: int,
+        cluster: NDArray[Any] | None = None,
+    ) -> Decision:
         """Decide every row at the theoretical threshold, before and after recalibration; `costs` as `binary_costs`."""
         choice = best_threshold_of(forecast, costs)
         errors = float(costs[0, 1]), float(costs[1, 0])
@@ -127,7 +143,7 @@ class Decision:
             return costs.ravel()[2 * forecast.codes + (p >= choice.theoretical_threshold)]
 
         costs_after = row_costs(after.p)
-        saving = bootstrap_of(row_costs(forecast.p) - costs_after, forecast.weight, random_state=random_state)
+        saving = paired(row_costs(forecast.p) - costs_after, forecast.weight, cluster, random_state)
         return cls(*errors, choice, forecast.mean(costs_after), saving)
 
     @property
@@ -141,6 +157,17 @@ MOST_GROUPS_ON_PAGE = 50
 MOST_GROUPS_IN_TERMINAL = 10
 # The proper scores of an audit: each is a loss, and how many times its mean the score is.
 SCORES: dict[str, tuple[Loss, float]] = {"log loss": (LogLoss(), 1.0), "Brier score": (SquaredLoss(), 2.0)}
+
+
+def paired(
+    difference: Array, weight: Array | None, cluster: NDArray[Any] | None, random_state: int
+) -> PairedDifference:
+    """The mean of finite differences of losses with its interval; rows are drawn, or clusters if there are any."""
+    if cluster is None:
+        return bootstrap_of(difference, weight, random_state=random_state)
+    mass = np.ones(len(difference)) if weight is None else weight
+    sums, masses = cluster_sums(np.column_stack([mass * difference, mass]), cluster).T
+    return bootstrap_of(sums / masses, masses, random_state=random_state)
 
 
 @dataclass(frozen=True)
@@ -160,7 +187,14 @@ class Score:
     gain: PairedDifference | None
 
     @classmethod
-    def of(cls, name: str, forecast: Forecast, recalibrated: Recalibrated | None, random_state: int) -> Score:
+    def of(
+        cls,
+        name: str,
+        forecast: Forecast,
+        recalibrated: Recalibrated | None,
+        random_state: int,
+        cluster: NDArray[Any] | None = None,
+    ) -> Score:
         """One of `SCORES`, before and after."""
         loss, unit = SCORES[name]
         parts = _parts(forecast, loss, unit)
@@ -172,7 +206,9 @@ class Score:
         before, score, gain = unit * forecast.mean(losses), unit * after.mean(losses_after), None
         if np.isfinite(before) and np.isfinite(score):
             losses = losses if same is forecast else losses_of(same, loss)
-            gain = bootstrap_of(unit * (losses - losses_after), same.weight, random_state=random_state)
+            rows = recalibrated.rows
+            part = cluster if cluster is None or rows is None else cluster[rows]
+            gain = paired(unit * (losses - losses_after), same.weight, part, random_state)
         return cls(name, before, score, parts, parts_after, gain)
 
     @property
@@ -187,6 +223,23 @@ class Score:
 
 def _parts(forecast: Forecast, loss: Loss, unit: float) -> Decomposition:
     return Decomposition(*(unit * part for part in decomposition_of(forecast, loss)))
+
+
+LEVEL = 0.05  # the probability that right probabilities are called wrong, half of it for groups if there are any
+
+
+@dataclass(frozen=True)
+class Against:
+    """Other probabilities of the same rows, for two classes.
+
+    `differences` holds for every score that of the audited probabilities less that of the others (below 0: the audited
+    ones are better) with its interval, None if it is not finite. `murphy` has the curves of both.
+    """
+
+    name: str
+    audit: Audit
+    differences: dict[str, PairedDifference | None]
+    murphy: Murphy
 
 
 @dataclass(frozen=True)
@@ -206,10 +259,18 @@ class Audit:
         one, and its mean probability.
     surprises : int
         Rows of a class whose probability was 0: each of them makes the log loss infinite.
+    test : CalibrationTest
+        The tests of whether the probabilities are right, and the p-value of all of them together.
+    sizes : dict
+        How large the fault is, each a `Size` with a 95 % interval: observed/expected, intercept (what must be added to
+        the log-odds), slope (of a line in log-odds) and calibration error (root mean square); None where the rows do
+        not determine it. Of several classes, for the most probable one.
+    detectable : Detectable
+        The shift in log-odds that the tests would have found.
+    tolerance : float
+        The relative change of the mean and of the log loss that does not matter.
     scores : dict
         A `Score` for every entry of `SCORES`.
-    line : Line or None
-        The straight line through the log-odds.
     smooth_error : float
         Smooth calibration error (of the most probable class, for several classes).
     n_recalibrated : int
@@ -225,6 +286,8 @@ class Audit:
         What every threshold does, for two classes.
     confusion : Confusion or None
         Which classes are taken for which, and what that costs, for more than two.
+    against : Against or None
+        The same rows with other probabilities.
     """
 
     classes: tuple[str, ...]
@@ -235,8 +298,11 @@ class Audit:
     hit_rate: float
     confidence: float
     surprises: int
+    test: CalibrationTest
+    sizes: dict[str, Size | None]
+    detectable: Detectable
+    tolerance: float
     scores: dict[str, Score]
-    line: Line | None
     smooth_error: float
     n_recalibrated: int
     n_folds: int | None
@@ -249,6 +315,51 @@ class Audit:
     decision: Decision | None = None
     thresholds: ThresholdTable | None = None
     confusion: Confusion | None = None
+    against: Against | None = None
+
+    @property
+    def p_value(self) -> float:
+        """Of the tests and the groups together (Bonferroni's rule for the two, Šidák's for the groups)."""
+        if self.groups is None:
+            return self.test.p_value
+        smallest = 1.0 - (1.0 - float(self.groups.p_value.min())) ** len(self.groups.groups)
+        return min(1.0, 2.0 * self.test.p_value, 2.0 * smallest)
+
+    @property
+    def fault_found(self) -> bool:
+        """Whether the tests or a group say that the probabilities are wrong."""
+        return self.p_value <= LEVEL or (self.groups is not None and bool(self.groups.off.any()))
+
+    @property
+    def fault_sizes(self) -> list[Size]:
+        """What is held against the tolerance: relative errors of the mean, in all rows and in groups that are flagged,
+        and the relative gain in the log loss (in the Brier score where the log loss is infinite).
+        """
+        found = []
+        ratio, gain = self.sizes["observed/expected"], self.headline.gain
+        if ratio is not None:
+            found.append(Size(*(end - 1.0 for end in ratio)))
+        if gain is not None and self.headline.before > 0.0:
+            found.append(Size(*(max(end, 0.0) / self.headline.before for end in gain[:3])))
+        groups = self.groups
+        if groups is not None:
+            off = groups.off & (groups.mean_p > 0.0)
+            ends = share_interval(groups.base_rate[off], groups.weight[off], groups.deviation[off])
+            ratios = np.array([groups.base_rate[off], *ends]) / groups.mean_p[off] - 1.0
+            found += [Size(*map(float, each)) for each in ratios.T]
+        return found
+
+    @property
+    def within_tolerance(self) -> bool:
+        """Whether the intervals of all faults lie within the tolerance."""
+        inside = (-self.tolerance <= each.low and each.high <= self.tolerance for each in self.fault_sizes)
+        return not self.surprises and self.headline.gain is not None and all(inside)
+
+    @property
+    def beyond_tolerance(self) -> bool:
+        """Whether a fault was found whose interval lies beyond the tolerance altogether."""
+        beyond = (each.low > self.tolerance or each.high < -self.tolerance for each in self.fault_sizes)
+        return self.fault_found and (self.surprises > 0 or any(beyond))
 
     @property
     def is_binary(self) -> bool:

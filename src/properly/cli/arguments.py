@@ -196,6 +196,7 @@ def number(rule: str, right: Callable[[float], bool]) -> Rule:
 
 share = number("strictly between 0 and 1", lambda value: 0.0 < value < 1.0)
 not_negative = number("of at least 0", lambda value: 0.0 <= value < inf)
+above_zero = number("above 0", lambda value: 0.0 < value < inf)
 
 
 def path(value: Any) -> Any:

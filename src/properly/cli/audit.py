@@ -9,11 +9,21 @@ example: properly audit predictions.parquet --target y --probability p --costs 1
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import properly
-from properly.cli.arguments import NOTATION, Arguments, add_notation, checked, page_file, require_distinct
+from properly.cli.arguments import (
+    NOTATION,
+    Arguments,
+    above_zero,
+    add_notation,
+    checked,
+    not_negative,
+    page_file,
+    require_distinct,
+)
 from properly.cli.main import table_of
 from properly.files import FilePath, atomic_path, check_output
 from properly.progress import progress
@@ -27,11 +37,16 @@ def add_arguments(add: Arguments) -> None:
     add("--group COLUMN")
     add("--costs A:B", lambda text: properly.metrics.parse_costs(text))
     add("--weight COLUMN")
+    add("--cluster COLUMN")
+    add("--against COLUMN")
+    add("--tolerance SHARE")
+    add("--detect SHIFT")
+    add.parser.add_argument("--check", action="store_true", help=add.help["check"])
     add("--report FILE")
     add_notation(add)
 
 
-@checked(report=page_file, **NOTATION)
+@checked(tolerance=not_negative, detect=above_zero, report=page_file, **NOTATION)
 def audit_table(
     table: FilePath,
     *,
@@ -41,6 +56,11 @@ def audit_table(
     group: str | None = None,
     costs: tuple[Any, ...] | str | None = None,
     weight: str | None = None,
+    cluster: str | None = None,
+    against: str | None = None,
+    tolerance: float = 0.02,
+    detect: float = 0.3,
+    check: bool = False,
     report: FilePath = "audit.html",
     separator: str | None = None,
     decimal: str | None = None,
@@ -66,6 +86,16 @@ def audit_table(
         in the sorted order of the classes, as in 0:1:4,1:0:1,4:1:0.
     weight : str, optional
         The column that says how many rows a row stands for.
+    cluster : str, optional
+        The column whose equal values mark rows that belong together (customers, days): standard errors know it.
+    against : str, optional
+        A second column of probabilities of the same rows, to judge as well and to compare with; for two classes.
+    tolerance : float, default 0.02
+        The relative change of the mean and of the log loss that does not matter: a fault within it is nearly right.
+    detect : float, default 0.3
+        The shift in log-odds that must be found with a probability of 80 % for probabilities to be called right.
+    check : bool, default False
+        Exit with status 3 if a fault lies beyond the tolerance altogether, by its 95 % interval.
     report : path, default "audit.html"
         The report to write, an HTML file.
     separator : str, optional
@@ -76,31 +106,41 @@ def audit_table(
     Returns
     -------
     dict
-        The summary of `properly.audit.summary_of`, and the path of the report.
+        The summary of `properly.audit.summary_of`, the outcome of the check ("passed" or "failed") if there was one,
+        and the path of the report.
     """
     from properly.audit.auditing import audit_of
     from properly.metrics.decisions import class_costs, written_costs
 
     columns = [probability] if isinstance(probability, str) else list(probability)
-    require_distinct(target=target, probability=columns, weight=weight)
+    require_distinct(target=target, probability=columns, weight=weight, against=against)
     check_output(report, inputs=[table])
     with progress("Audit", 3) as tell:
         tell(0, "reading")
-        forecast, groups = properly.tables.targets.read_predictions(
+        read = partial(
+            properly.tables.targets.read_predictions,
             table,
             target,
-            columns,
-            positive=positive,
-            group=group,
             weight=weight,
             needs_positive=None if costs is None else "costs",
             separator=separator,
             decimal=decimal,
         )
+        forecast, groups = read(columns, positive=positive, group=group)
         meant = str(forecast.classes[1]) if forecast.binary else None
+        clusters = None if cluster is None else read(columns, positive=positive, group=cluster)[1]
+        others = None if against is None else read([against], positive=meant)[0].p
         tell(1, "judging")
-        matrix = None if costs is None else class_costs(costs, len(forecast.class_weight))
-        result = audit_of(forecast, groups=groups, costs=matrix)
+        result = audit_of(
+            forecast,
+            groups=groups,
+            costs=None if costs is None else class_costs(costs, len(forecast.class_weight)),
+            cluster=None if clusters is None else clusters.codes,
+            against=others,
+            against_name=against or "",
+            tolerance=tolerance,
+            detect=detect,
+        )
         tell(2, "writing")
         asked = {
             "target": target,
@@ -108,6 +148,10 @@ def audit_table(
             "positive class": meant,
             "group": group,
             "weight": weight,
+            "cluster": cluster,
+            "against": against,
+            "tolerance": f"{tolerance:g}",
+            "shift to detect": f"{detect:g}",
             "costs": None if costs is None else written_costs(costs),
         }
         pages = properly.report.pages
@@ -116,11 +160,12 @@ def audit_table(
         page = properly.report.audit_page(result, facts=facts, title=title)
         with atomic_path(report) as temporary:
             temporary.write_text(page, encoding="utf-8")
-    return {**properly.audit.summary_of(result), "positive": meant, "report": str(report)}
+    outcome = {"check": "failed" if result.beyond_tolerance else "passed"} if check else {}
+    return {**properly.audit.summary_of(result), **outcome, "positive": meant, "report": str(report)}
 
 
 def show(summary: dict[str, Any], console: Any) -> None:
-    """The answer in two sentences, the scores, and the groups that are miscalibrated."""
+    """The answer in three sentences, the sizes, the scores, and the groups that are miscalibrated."""
     number = properly.audit.formatting.number
     style = {"right": "green", "nearly right": "green", "wrong": "yellow"}.get(summary["verdict"])
     console.print()
@@ -128,6 +173,8 @@ def show(summary: dict[str, Any], console: Any) -> None:
         console.print(f"The probabilities are those of the class {summary['positive']}.")
     for sentence in summary["answer"]:
         console.print(sentence, style=style)
+    console.print()
+    console.print(_sizes(summary["sizes"]))
     rows = []
     for name, score in summary["scores"].items():
         ends = "–" if score["gain"] is None else f"{number(score['gain_low'])} to {number(score['gain_high'])}"
@@ -147,21 +194,52 @@ def show(summary: dict[str, Any], console: Any) -> None:
         console.print(f"Cost per 1,000 rows: {cost}; of the cheapest decision that is the same for all rows: {same}.")
     if summary["groups"]:
         _show_groups(summary["groups"], console)
+    if summary["against"] is not None:
+        _show_against(summary["against"], console)
+    if "check" in summary:
+        console.print(f"\nCheck {summary['check']}: tolerance {summary['tolerance']:g}.")
     console.print(f"\nReport: {summary['report']}")
 
 
+def _sizes(sizes: dict[str, Any]) -> Any:
+    """The sizes of the fault with their intervals."""
+    number = properly.audit.formatting.number
+    rows = [
+        [name, "not determined", "–"]
+        if size is None
+        else [name, number(size["estimate"]), f"{number(size['low'])} to {number(size['high'])}"]
+        for name, size in sizes.items()
+    ]
+    return table_of(["", "estimate", "95 % interval"], rows)
+
+
+def _show_against(against: dict[str, Any], console: Any) -> None:
+    """The verdict on the other column, and the differences of the scores."""
+    number = properly.audit.formatting.number
+    console.print(f"\n{against['probability']}: {against['audit']['answer'][0]}")
+    rows = []
+    for name, score in against["differences"].items():
+        ends = (
+            "–"
+            if score["difference"] is None
+            else (f"{number(score['difference_low'])} to {number(score['difference_high'])}")
+        )
+        rows.append([name, number(against["audit"]["scores"][name]["as_given"], 4), number(score["difference"]), ends])
+    console.print(table_of(["", against["probability"], "audited less this", "95 % interval"], rows))
+
+
 def _show_groups(groups: list[dict[str, Any]], console: Any) -> None:
-    """The groups whose mean probability lies outside the interval of the observed share, the largest first."""
+    """The groups whose observed share is too far from the mean probability, the largest first."""
     words = properly.audit.formatting
     off = sorted((group for group in groups if group["outside"]), key=lambda group: -group["rows"])
     if not off:
-        console.print(f"None of {len(groups)} groups is miscalibrated beyond chance.")
+        console.print(f"None of {len(groups)} groups is off by itself beyond chance.")
         return
     rows = []
     for group in off[: properly.audit.results.MOST_GROUPS_IN_TERMINAL]:
         shares = [words.percent(group[name]) for name in ("mean_probability", "share")]
         rows.append([group["group"], words.count(group["rows"]), *shares])
-    console.print(f"\n{len(off)} of {len(groups)} groups are miscalibrated:")
+    console.print(f"\n{len(off)} of {len(groups)} groups are off:")
     console.print(table_of(["group", "rows", "mean probability", "observed share"], rows))
 
 

@@ -34,7 +34,7 @@ COMMANDS = {
     "maxent": "fit a presence-only model",
     "demo": "see the commands at work on a rare class",
 }
-OK, FAILED, MISUSED, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
+OK, FAILED, MISUSED, CHECK_FAILED, INTERRUPTED, TERMINATED = 0, 1, 2, 3, 130, 143
 DEBUG_VARIABLE = "PROPERLY_DEBUG"
 _ROW = re.compile(r"\brow \d+")
 _NOTHING_LEFT = "no incomplete file was left"
@@ -52,7 +52,8 @@ def make_parser() -> argparse.ArgumentParser:
         description="Class probabilities that can be relied on: check, fit, calibrate, predict.",
         epilog=f"Tables are CSV, TSV, JSON lines, Parquet or Arrow files, with the ending {', '.join(FORMATS)}; - is "
         "the standard input, in any of these formats. Exit codes: 0 done; 1 the input cannot be used or the output "
-        "cannot be written; 2 wrong arguments; 130 interrupted by Ctrl-C; 143 terminated (SIGTERM).",
+        "cannot be written; 2 wrong arguments; 3 a --check failed; 130 interrupted by Ctrl-C; 143 terminated "
+        "(SIGTERM).",
     )
     parser.add_argument("--version", action="version", version=f"properly {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
@@ -93,8 +94,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; return its exit code.
 
     0 means done. 1 means that the input cannot be used or the output cannot be written: one line on the standard error
-    stream says why, and no incomplete file is left. 2 means that the arguments are wrong, 130 that Ctrl-C ended it, 143
-    that SIGTERM did.
+    stream says why, and no incomplete file is left. 2 means that the arguments are wrong, 3 that a check failed that
+    was asked for, 130 that Ctrl-C ended it, 143 that SIGTERM did.
     """
     _prepare_streams()
     with written_files() as written:
@@ -102,7 +103,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             heard = heard_in_time(lambda by: _interrupted(by, written))
             with heard, warnings.catch_warnings(), standard_input(argv) as words:
                 warnings.showwarning = _one_line_warnings()
-                _run(*parse(words), written)
+                return _run(*parse(words), written)
         except KeyboardInterrupt:
             return _interrupted(signal.SIGINT, written)
         except Terminated:
@@ -119,10 +120,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             if isinstance(error, OSError) and error.filename is None:
                 _drop_standard_output()
             return MISUSED if isinstance(error, Misuse) else FAILED
-    return OK
 
 
-def _run(command: Any, options: dict[str, Any], as_json: bool, written: list[FilePath]) -> None:
+def _run(command: Any, options: dict[str, Any], as_json: bool, written: list[FilePath]) -> int:
+    """Run a command and print its summary; a summary whose "check" is "failed" has an exit code of its own."""
     console = None if as_json else terminal()  # before the work, so that a missing package is reported first
     summary = command.run(**options)
     try:
@@ -136,6 +137,7 @@ def _run(command: Any, options: dict[str, Any], as_json: bool, written: list[Fil
     except OSError as error:
         done = f"{_listed(written)} written" if written else "the work is done"
         raise OSError(f"{done}, but the summary could not be printed: {error.strerror}.") from error
+    return CHECK_FAILED if summary.get("check") == "failed" else OK
 
 
 class _Console:

@@ -5,7 +5,13 @@ from properly.diagnostics.groups import GroupCalibration, by_group
 from properly.diagnostics.log_odds_fit import LogOddsFit, log_odds_fit
 from properly.diagnostics.loss_curves import LossCurves, loss_curves
 from properly.diagnostics.murphy import Murphy, MurphyDifference, murphy, murphy_difference
-from properly.diagnostics.reliability import MulticlassReliability, Reliability, multiclass_reliability, reliability
+from properly.diagnostics.reliability import (
+    MulticlassReliability,
+    Reliability,
+    ReliabilityByForecaster,
+    multiclass_reliability,
+    reliability,
+)
 from properly.diagnostics.score_densities import ScoreDensities, score_densities
 
 __all__ = [
@@ -18,6 +24,7 @@ __all__ = [
     "Murphy",
     "MurphyDifference",
     "Reliability",
+    "ReliabilityByForecaster",
     "ScoreDensities",
     "by_group",
     "cost_curve",

@@ -8,12 +8,16 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from properly.diagnostics.results import Result, jeffreys_interval
+from properly.diagnostics.results import Result
 from properly.inputs.forecast import Forecast, read_forecast, read_groups
 from properly.inputs.options import CONFIDENCE, checked_confidence
 from properly.losses import Loss, get_loss
+from properly.metrics.calibration_tests import cluster_sums, residuals_of
 from properly.metrics.scores import decomposition_of
 from properly.numeric.probabilities import Array
+from properly.numeric.tails import quantile, two_sided
+
+_ROUNDING = 1e-12  # of sums of weights
 
 
 @dataclass(frozen=True)
@@ -25,10 +29,15 @@ class GroupCalibration(Result):
     groups : tuple of str
     weight : array
         The weight of the rows; their number if no weights were given.
-    base_rate, low, high : array
-        The share of positives, and its interval.
-    mean_p : array
-        What was forecast on average; it should lie within the interval.
+    base_rate : array
+        The share of positives.
+    mean_p, low, high : array
+        What was forecast on average, and the interval in which the share of positives lies with the probability
+        `confidence` if the forecasts are right.
+    p_value : array
+        How probable a share as far from the mean forecast is if the forecasts are right.
+    deviation : array
+        The standard error of the share around the mean forecast, whether the forecasts are right or not.
     score : array
         Mean loss; it depends on the base rate of a group, so that groups cannot be compared by it.
     miscalibration : array
@@ -39,9 +48,11 @@ class GroupCalibration(Result):
     groups: tuple[str, ...]
     weight: Array
     base_rate: Array
+    mean_p: Array
     low: Array
     high: Array
-    mean_p: Array
+    p_value: Array
+    deviation: Array
     score: Array
     miscalibration: Array
     confidence: float
@@ -49,15 +60,15 @@ class GroupCalibration(Result):
 
     @property
     def off(self) -> NDArray[np.bool_]:
-        """Where the mean forecast lies outside the interval; by chance alone, 1 - confidence of the groups or less."""
-        return (self.mean_p < self.low) | (self.mean_p > self.high)
+        """Where the share of positives lies outside the interval; by chance alone, 1 - confidence of the groups."""
+        return self.p_value < 1.0 - self.confidence
 
     def _columns(self) -> dict[str, Any]:
-        names = ("weight", "base_rate", "low", "high", "mean_p", "off", "score", "miscalibration")
+        names = ("weight", "base_rate", "mean_p", "low", "high", "p_value", "off", "score", "miscalibration")
         return {"group": list(self.groups), **self._attributes(*names)}
 
     def plot(self, ax: Any = None, *, max_groups: int = 30) -> Any:
-        """Draw the base rates with their intervals, and the mean forecasts, one line a group.
+        """Draw the base rates, and the mean forecasts with the intervals of right ones, one line a group.
 
         Parameters
         ----------
@@ -81,8 +92,9 @@ def by_group(
     """Whether forecasts are right in every group of rows, not only on the whole.
 
     Errors of groups may cancel: a forecast can be calibrated for all rows together, but be too low for women and too
-    high for men. For each group this gives the share of positives with Jeffreys' interval, the mean forecast, which
-    should lie within it, the score, and how much of that is miscalibration.
+    high for men. For each group this gives the share of positives, the mean forecast, the interval around it in which
+    the share should lie, the score, and how much of that is miscalibration. The sum of independent labels has the
+    variance Σp(1-p); its interval and p-value are those of the gamma distribution with its first three moments.
 
     Parameters
     ----------
@@ -105,6 +117,8 @@ def by_group(
     >>> result = by_group(y, p, list("aaaabbbb"))
     >>> result.groups, result.base_rate, result.mean_p, result.off
     (('a', 'b'), array([0.25, 0.75]), array([0.25, 0.25]), array([False,  True]))
+    >>> result.p_value.round(2)
+    array([0.92, 0.04])
     """
     level, kind = checked_confidence(confidence), get_loss(loss)
     forecast = read_forecast(y, p, sample_weight, classes)
@@ -112,15 +126,46 @@ def by_group(
 
 
 def groups_of(
-    forecast: Forecast, names: tuple[str, ...], codes: NDArray[np.intp], loss: Loss, confidence: float
+    forecast: Forecast,
+    names: tuple[str, ...],
+    codes: NDArray[np.intp],
+    loss: Loss,
+    confidence: float,
+    cluster: NDArray[Any] | None = None,
 ) -> GroupCalibration:
-    """`by_group` of a checked forecast and of groups as `read_groups` gives them; every group has a row."""
+    """`by_group` of a checked forecast and of groups as `read_groups` gives them; every group has a row.
+
+    `cluster` numbers the rows that belong together; the variance is then that between them.
+    """
     forecast = forecast if forecast.binary else forecast.most_probable()
     rows_by_group = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
     found = []
-    for group in (forecast.take(rows) for rows in rows_by_group):
+    for rows in rows_by_group:
+        group = forecast.take(rows)
         parts = decomposition_of(group, loss)
-        found.append((group.total, group.class_weight[1], group.mean(group.p), parts.score, parts.miscalibration))
-    total, positive, mean_p, score, miscalibration = np.array(found).T
-    low, high = jeffreys_interval(positive, total - positive, confidence)
-    return GroupCalibration(names, total, positive / total, low, high, mean_p, score, miscalibration, confidence)
+        moments = _moments(group, None if cluster is None else cluster[rows])
+        found.append(
+            (group.total, group.class_weight[1], group.mean(group.p), *moments, parts.score, parts.miscalibration)
+        )
+    total, positive, mean_p, variance, third, spread, score, miscalibration = np.array(found).T
+    tail = 0.5 * (1.0 - confidence)
+    low, high = (np.clip(mean_p + quantile(end, variance, third) / total, 0.0, 1.0) for end in (tail, 1.0 - tail))
+    excess = positive - total * mean_p
+    impossible = (variance == 0.0) & (np.abs(excess) > _ROUNDING * total)  # rows that were certain, and wrong
+    p_value = np.where(impossible, 0.0, two_sided(excess, variance, third))
+    deviation = np.sqrt(spread) / total
+    return GroupCalibration(
+        names, total, positive / total, mean_p, low, high, p_value, deviation, score, miscalibration, confidence
+    )
+
+
+def _moments(group: Forecast, cluster: NDArray[Any] | None) -> tuple[float, float, float]:
+    """Variance and third moment of the sum of the labels if the forecasts are right, and its variance in any case."""
+    residual = residuals_of(group)
+    if cluster is not None:
+        between = float(np.square(cluster_sums(residual, cluster)).sum())
+        return between, 0.0, between
+    weight = np.ones(len(residual)) if group.weight is None else group.weight
+    variance = weight * group.p * (1.0 - group.p)
+    spread = float(np.square(residual) @ (1.0 / weight)) - float(residual.sum()) ** 2 / group.total
+    return float(variance.sum()), float(variance @ (1.0 - 2.0 * group.p)), max(spread, 0.0)

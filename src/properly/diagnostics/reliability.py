@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,13 +11,14 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from properly.diagnostics.results import Result
-from properly.inputs.forecast import Forecast, read_binary, read_forecast
+from properly.inputs.forecast import Forecast, read_forecast, read_named
 from properly.inputs.options import CONFIDENCE, Seed, checked_confidence, checked_count
+from properly.metrics.calibration_tests import label_drawer
 from properly.metrics.thresholds import grouped_forecasts
 from properly.numeric.isotonic import isotonic_rates
 from properly.numeric.probabilities import Array
 
-_MOST_DRAWS = 2**31 - 1  # of one binomial number
+_FORECASTER = "forecaster"  # a column
 _CHUNK = 4096  # points whose quantiles are taken at a time
 
 
@@ -72,9 +74,51 @@ class Reliability(Result):
         return self._draw(ax, scale=scale, histogram=histogram)
 
 
+@dataclass(frozen=True)
+class ReliabilityByForecaster(Result):
+    """What `reliability` returns of several forecasters.
+
+    The frame has the rows of all of them; its column "forecaster" holds the name.
+
+    Attributes
+    ----------
+    names : tuple of str
+    forecasters : tuple of `Reliability`
+        One for each name.
+    """
+
+    names: tuple[str, ...]
+    forecasters: tuple[Reliability, ...]
+    _drawn_by: ClassVar[str] = "draw_reliability_by_forecaster"
+
+    def __getitem__(self, name: str) -> Reliability:
+        return self.forecasters[self.names.index(name)]
+
+    def _columns(self) -> dict[str, Any]:
+        return _stacked(_FORECASTER, self.names, self.forecasters)
+
+    def plot(self, *, scale: str = "probability") -> Any:
+        """Draw a panel for each forecaster, on common axes; returns the matplotlib Figure.
+
+        Parameters
+        ----------
+        scale : {"probability", "log-odds"}, default "probability"
+        """
+        return self._draw(scale=scale)
+
+
+def _stacked(heading: str, names: tuple[Any, ...], parts: tuple[Reliability, ...]) -> dict[str, Any]:
+    """The columns of several results, one below the other, with the name of each row's in the first."""
+    labels = np.empty(len(parts), dtype=object)
+    labels[:] = names
+    columns = [part._columns() for part in parts]
+    joined = {name: np.concatenate([each[name] for each in columns]) for name in columns[0]}
+    return {heading: np.repeat(labels, [len(part.forecast) for part in parts]), **joined}
+
+
 def reliability(
     y: ArrayLike,
-    p: ArrayLike,
+    p: ArrayLike | Mapping[str, ArrayLike],
     *,
     sample_weight: ArrayLike | None = None,
     classes: ArrayLike | None = None,
@@ -82,7 +126,7 @@ def reliability(
     confidence: float = CONFIDENCE,
     random_state: Seed = 0,
     max_points: int = 100_000,
-) -> Reliability:
+) -> Reliability | ReliabilityByForecaster:
     """Reliability diagram without bins to choose: isotonic regression of the labels on the forecasts (CORP).
 
     Forecasts are right, or calibrated, if of the rows that are given the probability p a share p is positive. Isotonic
@@ -94,8 +138,8 @@ def reliability(
     ----------
     y : array of shape (n,)
         Labels of two classes; the larger is the positive one.
-    p : array of shape (n,) or (n, 2)
-        Probabilities of the positive class.
+    p : array of shape (n,) or (n, 2), or a mapping from names to such
+        Probabilities of the positive class, of one forecaster or of several.
     sample_weight : array of shape (n,), optional
         A weight counts as that many rows, also for the band: weights that are not counts should have a mean of 1, or
         less if they differ much. Between whole numbers the spread of the drawn labels is interpolated.
@@ -121,9 +165,14 @@ def reliability(
     array([0.1, 0.2, 0.4, 0.6, 0.9])
     >>> result.recalibrated
     array([0. , 0.5, 0.5, 0.5, 1. ])
+    >>> both = reliability([0, 0, 1, 1, 0, 1], {"sharp": p, "dull": [0.5] * 6})
+    >>> both["dull"].recalibrated
+    array([0.5])
     """
     settings = _checked_settings(n_resamples, confidence, random_state, max_points)
-    return reliability_of(read_binary(y, p, sample_weight, classes), *settings)
+    forecasts = read_named(y, p, sample_weight, classes)
+    found = tuple(reliability_of(each, *settings) for each in forecasts.values())
+    return ReliabilityByForecaster(tuple(forecasts), found) if isinstance(p, Mapping) else found[0]
 
 
 def reliability_of(
@@ -142,17 +191,10 @@ def reliability_of(
 def _consistency_band(
     p: Array, weight: Array, n_resamples: int, confidence: float, random: np.random.RandomState
 ) -> tuple[Array, Array]:
-    """Pointwise quantiles of the recalibrated forecasts under labels drawn from the forecasts.
-
-    A drawn share of positives has the mean p and the variance p(1-p)/weight: binomial where the weight is whole.
-    """
-    draws = np.clip(np.rint(weight), 1, _MOST_DRAWS).astype(np.int64)
-    spread = np.sqrt(draws / weight)
-    single = bool((draws == 1).all())
-    curves = np.empty((n_resamples, len(p)))
+    """Pointwise quantiles of the recalibrated forecasts under labels drawn from the forecasts."""
+    draw, curves = label_drawer(p, weight, random), np.empty((n_resamples, len(p)))
     for curve in curves:
-        share = (random.random_sample(len(p)) < p) if single else random.binomial(draws, p) / draws
-        curve[:] = isotonic_rates(weight * (p + spread * (share - p)), weight)
+        curve[:] = isotonic_rates(weight * draw(), weight)
     tail = 0.5 * (1.0 - confidence)
     band = np.empty((2, len(p)))
     for begin in range(0, len(p), _CHUNK):
@@ -185,12 +227,7 @@ class MulticlassReliability(Result):
     _drawn_by: ClassVar[str] = "draw_multiclass_reliability"
 
     def _columns(self) -> dict[str, Any]:
-        parts = [self.top, *self.by_class]
-        names = np.empty(len(parts), dtype=object)
-        names[:] = ["most probable", *self.classes]
-        columns = [part._columns() for part in parts]
-        joined = {name: np.concatenate([each[name] for each in columns]) for name in columns[0]}
-        return {"panel": np.repeat(names, [len(part.forecast) for part in parts]), **joined}
+        return _stacked("panel", ("most probable", *self.classes), (self.top, *self.by_class))
 
     def plot(self, *, scale: str = "probability", max_panels: int = 12) -> Any:
         """Draw a panel for the most probable class and one for each class; returns the matplotlib Figure.

@@ -286,14 +286,14 @@ class Groups(NamedTuple):
     codes: NDArray[Any]
 
 
-def read_groups(group: ArrayLike, forecast: Forecast) -> Groups:
+def read_groups(group: ArrayLike, forecast: Forecast, name: str = "group") -> Groups:
     """The groups in sorted order, missing values last; rows of weight 0 are left out, as they are in the forecast."""
     labels = np.asarray(group)
     if labels.dtype.kind in "US" and isinstance(group, list | tuple):
         labels = np.array(group, dtype=object)  # NumPy would make the text "nan" of a missing value among texts
     if labels.shape != (forecast.n_given,):
         raise ValueError(
-            f"group must be a label for each row of y, of shape ({forecast.n_given},), got {labels.shape}."
+            f"{name} must be a label for each row of y, of shape ({forecast.n_given},), got {labels.shape}."
         )
     return _coded(forecast.kept(labels))
 

@@ -7,7 +7,9 @@ from properly.metrics.calibration_error import (
     expected_calibration_error,
     smooth_calibration_error,
 )
+from properly.metrics.calibration_tests import CalibrationTest, calibration_test
 from properly.metrics.decisions import ThresholdChoice, best_threshold, cost_matrix, cost_threshold, decide, parse_costs
+from properly.metrics.kernel_error import KernelCalibrationError, kernel_calibration_error
 from properly.metrics.paired import PairedDifference, SignTest, paired_bootstrap, sign_test
 from properly.metrics.ranking import AreaUnderCurve, auc, auc_difference
 from properly.metrics.scorers import METRICS, SCORERS, Metric, proper_scorer
@@ -27,7 +29,9 @@ __all__ = [
     "METRICS",
     "SCORERS",
     "AreaUnderCurve",
+    "CalibrationTest",
     "Decomposition",
+    "KernelCalibrationError",
     "Metric",
     "PairedDifference",
     "SignTest",
@@ -37,6 +41,7 @@ __all__ = [
     "best_threshold",
     "brier_score",
     "calibration_loss",
+    "calibration_test",
     "classwise_calibration_error",
     "confidence_calibration_error",
     "cost_matrix",
@@ -44,6 +49,7 @@ __all__ = [
     "cost_weighted_error",
     "decide",
     "expected_calibration_error",
+    "kernel_calibration_error",
     "log_loss",
     "paired_bootstrap",
     "parse_costs",

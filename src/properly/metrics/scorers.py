@@ -17,6 +17,7 @@ from properly.metrics.calibration_error import (
     expected_calibration_error,
     smooth_calibration_error,
 )
+from properly.metrics.kernel_error import squared_kernel_error_of
 from properly.metrics.ranking import auc_of
 from properly.metrics.scores import brier_score, decomposition_of, log_loss, proper_score, skill_score
 
@@ -73,6 +74,10 @@ def _area(y: ArrayLike, p: ArrayLike, **options: Any) -> float:
     return auc_of(read_binary(y, p, **options)).area
 
 
+def _kernel_error(y: ArrayLike, p: ArrayLike, **options: Any) -> float:
+    return squared_kernel_error_of(read_forecast(y, p, **options))
+
+
 METRICS = {
     "log_loss": Metric(log_loss),
     "brier_score": Metric(brier_score),
@@ -84,6 +89,7 @@ METRICS = {
     "classwise_calibration_error": Metric(classwise_calibration_error),
     "confidence_calibration_error": Metric(confidence_calibration_error),
     "smooth_calibration_error": Metric(smooth_calibration_error, multiclass=False),
+    "kernel_calibration_error": Metric(_kernel_error),
     "auc": Metric(_area, larger_is_better=True, multiclass=False),
 }
 """Every metric that is one number: a line here makes it a scorer, and has it tested like the others."""

@@ -10,7 +10,11 @@ from properly.plots.curves import (
     draw_murphy_difference,
     draw_score_densities,
 )
-from properly.plots.reliability import draw_multiclass_reliability, draw_reliability
+from properly.plots.reliability import (
+    draw_multiclass_reliability,
+    draw_reliability,
+    draw_reliability_by_forecaster,
+)
 from properly.plots.style import STYLES, Style
 
 __all__ = [
@@ -25,5 +29,6 @@ __all__ = [
     "draw_murphy",
     "draw_murphy_difference",
     "draw_reliability",
+    "draw_reliability_by_forecaster",
     "draw_score_densities",
 ]

@@ -194,10 +194,10 @@ def draw_groups(result: GroupCalibration, ax: Any = None, *, max_groups: int = 3
     observed, forecast = STYLES[0], STYLES[5]
     with canvas(ax, (6.0, 1.3 + 0.26 * len(drawn))) as axes:
         height = np.arange(len(drawn))
-        axes.hlines(height, result.low[drawn], result.high[drawn], color=observed.colour, linewidth=2.0, alpha=0.5)
-        label = f"share that came true, {100 * result.confidence:g} % interval"
+        axes.hlines(height, result.low[drawn], result.high[drawn], color=forecast.colour, linewidth=2.0, alpha=0.5)
+        label = "share that came true"
         axes.plot(result.base_rate[drawn], height, observed.marker, color=observed.colour, markersize=5, label=label)
-        label = "mean forecast"
+        label = f"mean forecast, {100 * result.confidence:g} % of shares if right"
         axes.plot(result.mean_p[drawn], height, forecast.marker, color=forecast.colour, markersize=6, label=label)
         axes.locator_params(axis="x", nbins=6)
         axes.set_yticks(height, numbered(as_text(result.groups[k], _LONGEST) for k in drawn))

@@ -11,7 +11,7 @@ from properly.plots.scales import SCALES, LogOdds, Scale
 from properly.plots.style import INK, PALE, STYLES, as_text, canvas, panels, visible
 
 if TYPE_CHECKING:
-    from properly.diagnostics import MulticlassReliability, Reliability
+    from properly.diagnostics import MulticlassReliability, Reliability, ReliabilityByForecaster
 
 _BARS = 40
 _NEAREST = 1e-12  # to 0 and to 1 that a log-odds axis reaches
@@ -89,6 +89,16 @@ def draw_multiclass_reliability(
     heaviest = sorted(range(len(result.classes)), key=lambda k: -result.by_class[k].positive.sum())[: max_panels - 1]
     drawn = [("most probable class", result.top)]
     drawn += [(f"class {as_text(result.classes[k])}", result.by_class[k]) for k in sorted(heaviest)]
+    return _draw_panels(drawn, scale)
+
+
+def draw_reliability_by_forecaster(result: ReliabilityByForecaster, *, scale: str = "probability") -> Any:
+    """Draw what `properly.diagnostics.reliability` found of several; see `ReliabilityByForecaster.plot`."""
+    names = (as_text(name) for name in result.names)
+    return _draw_panels(list(zip(names, result.forecasters, strict=True)), scale)
+
+
+def _draw_panels(drawn: list[tuple[str, Reliability]], scale: str) -> Any:
     columns = min(len(drawn), 4)
     with panels(len(drawn), (3.1, 3.4), columns=columns) as all_axes:
         for k, (axes, (name, part)) in enumerate(zip(all_axes, drawn, strict=True)):

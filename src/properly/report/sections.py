@@ -6,12 +6,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from properly.audit.answers import answer, verdict
+from properly.audit.answers import answer, band_note, verdict
 from properly.audit.formatting import aligned, count, interval, number, percent
 from properly.audit.results import MOST_GROUPS_ON_PAGE, Audit
 from properly.comparison import Comparison
 from properly.diagnostics import Reliability
 from properly.inputs.options import CONFIDENCE
+from properly.report.answer import against_section, sizes_table, tests_table
 from properly.report.decisions import confusion_section, threshold_section
 from properly.report.findings import Findings
 from properly.report.html import Markup, element, markup, picture, section, table
@@ -33,11 +34,11 @@ def warnings_section(findings: Findings) -> Markup | None:
 def answer_section(findings: Findings) -> Markup:
     """The answer in two sentences, and the numbers behind it; for a fit, the best model and whether it is right."""
     audit, comparison, recalibrated = findings.audit, findings.comparison, findings.recalibrated
-    sentences = [answer(audit)[0]]
+    sentences = list(answer(audit)[:2])
     if comparison is not None:
         sentences.insert(0, _best(comparison))
     if recalibrated is not None:
-        sentences.append(answer(recalibrated)[1])
+        sentences.append(answer(recalibrated)[2])
     tiles = {"rows": count(audit.n_rows)}
     if audit.total != audit.n_rows:
         tiles["total weight"] = count(audit.total)
@@ -56,7 +57,8 @@ def answer_section(findings: Findings) -> Markup:
     ]
     paragraphs = [element("p", sentence) for sentence in sentences]
     style = _STYLES[verdict(audit)]
-    return section("The answer", *paragraphs, element("div", *drawn, class_="tiles"), id="answer", class_=style)
+    shown = [*paragraphs, element("div", *drawn, class_="tiles"), sizes_table(audit), tests_table(audit)]
+    return section("The answer", *shown, id="answer", class_=style)
 
 
 def _best(comparison: Comparison) -> str:
@@ -103,12 +105,14 @@ def reliability_section(findings: Findings) -> Markup:
     pictures = []
     if audit.reliability is not None:
         for scale in ["probability", "log-odds"] if audit.is_rare else ["probability"]:
-            pictures.append(_reliability_picture(audit.reliability, scale, scale, f"On the {scale} scale."))
+            caption = f"On the {scale} scale. {band_note(audit, audit.reliability.outside)}"
+            pictures.append(_reliability_picture(audit.reliability, scale, scale, caption))
     if several is not None:
-        pictures.append(_reliability_picture(several.top, "probability", "top", "The most probable class."))
+        caption = f"The most probable class. {band_note(audit, several.top.outside)}"
+        pictures.append(_reliability_picture(several.top, "probability", "top", caption))
         common = sorted(range(len(audit.classes)), key=lambda k: -audit.rates[k])[:_MOST_CLASSES]
         for k in sorted(common):
-            caption = f"Class {audit.classes[k]}."
+            caption = f"Class {audit.classes[k]}. {band_note(audit, several.by_class[k].outside)}"
             pictures.append(_reliability_picture(several.by_class[k], "probability", f"class-{k}", caption))
         if len(common) < len(audit.classes):
             note = f"The {len(common)} most frequent of {len(audit.classes)} classes are shown."
@@ -123,7 +127,6 @@ def reliability_section(findings: Findings) -> Markup:
 
 
 def _reliability_picture(found: Reliability, scale: str, name: str, caption: str) -> Markup:
-    caption = f"{caption} {percent(found.outside)} of the rows lie outside the band."
     description = f"Reliability diagram on the {scale} scale. {caption}"
     return picture(found.plot(scale=scale), f"reliability-{name}", description, caption)
 
@@ -202,16 +205,17 @@ def groups_section(findings: Findings) -> Markup | None:
     flagged = int(groups.off.sum())
     where = f"In {flagged} of {len(groups.groups)} groups" if flagged else "In every group"
     opening = (
-        f"{where} the mean probability lies {'outside' if flagged else 'within'} the interval of the observed share."
+        f"{where} the observed share lies {'outside' if flagged else 'within'} the interval of right probabilities."
     )
     note = (
-        "The intervals are so wide that one audit in twenty flags any group at all if the probabilities are right. "
+        "The intervals are so wide that one audit in forty flags any group at all if the probabilities are right; the "
+        "verdict counts these flags and the tests together, at 5 %. "
         "Miscalibration is the part of the log loss that recalibration within the group would remove; in small groups "
         "some of it is chance."
     )
     if len(rows) < len(groups.groups):
         note = f"{len(rows)} groups are shown: all that lie outside, and the largest of the others. {note}"
-    head = ("group", "rows", "mean probability", "observed share", "interval of the share", "finding", "miscalibration")
+    head = ("group", "rows", "mean probability", "observed share", "share if right", "finding", "miscalibration")
     caption = "Calibration by group" if audit.is_binary else "Calibration of the most probable class by group"
     shown = table(head, rows, caption, stacked=True)
     return section("By group", element("p", opening), shown, element("p", note, class_="note"), id="groups")
@@ -229,6 +233,7 @@ def facts_section(findings: Findings) -> Markup | None:
 SECTIONS: dict[str, Callable[[Findings], Markup | None]] = {
     "warnings": warnings_section,
     "answer": answer_section,
+    "against": lambda findings: against_section(findings.audit),
     "leaderboard": leaderboard_section,
     "importances": importances_section,
     "reliability": reliability_section,

@@ -1,0 +1,155 @@
+"""How large the fault of probabilities is, each measure with a 95 % interval, and what could have been found."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import optimize
+from scipy import special as sc
+
+from properly.diagnostics.results import jeffreys_interval
+from properly.inputs.forecast import Forecast
+from properly.metrics.calibration_tests import (
+    Cells,
+    cluster_sums,
+    detectable_shift,
+    fitted_lines,
+    residuals_of,
+)
+from properly.metrics.thresholds import DistinctForecasts, distinct_forecasts
+from properly.numeric.probabilities import Array
+
+CONFIDENCE = 0.95
+DEVIATIONS = 1.96  # half the width of such an interval, in standard errors
+_BINS = 15  # of equal mass, of the calibration error
+_FARTHEST = 800.0  # log-odds, beyond which a probability is 0 or 1
+
+
+class Size(NamedTuple):
+    """An estimate with its 95 % interval."""
+
+    estimate: float
+    low: float
+    high: float
+
+
+class Detectable(NamedTuple):
+    """What the tests would have found on these rows with a probability of 80 %.
+
+    `shift` in log-odds makes the mean probability `mean` where the observed share should be `share`; `rows` would be
+    enough for the shift that is `wanted`.
+    """
+
+    shift: float
+    mean: float
+    share: float
+    wanted: float
+    rows: float
+
+    @property
+    def enough(self) -> bool:
+        return self.shift <= self.wanted
+
+
+def sizes_of(question: Forecast, cluster: NDArray[Any] | None = None) -> dict[str, Size | None]:
+    """Observed/expected, intercept, slope and calibration error of a checked forecast of two classes.
+
+    None stands for what these rows do not determine.
+    """
+    found = distinct_forecasts(question)
+    cells, inflation = Cells.inside(found), design_effect(question, cluster)
+    share, mean = float(question.rates[1]), question.mean(question.p)
+    deviation = np.sqrt(inflation * _spread(found)) / question.total
+    shares = Size(share, *(float(end) for end in share_interval(share, question.total, deviation)))
+    certain = float(found.weight[found.p == 1.0].sum())
+    intercept = Size(*(_shift(cells, each * question.total - certain) for each in shares)) if len(cells.p) else None
+    return {
+        "observed/expected": Size(*(each / mean for each in shares)) if mean > 0.0 else None,
+        "intercept": intercept,
+        "slope": _slope(cells, inflation),
+        "calibration error": _error(found, inflation),
+    }
+
+
+def design_effect(question: Forecast, cluster: NDArray[Any] | None) -> float:
+    """How much larger the variance of the sum of the residuals is than that of independent rows; at least 1."""
+    if cluster is None:
+        return 1.0
+    between = float(np.square(cluster_sums(residuals_of(question), cluster)).sum())
+    within = _spread(distinct_forecasts(question))
+    return max(1.0, between / within) if within > 0.0 else 1.0
+
+
+def _spread(found: DistinctForecasts) -> float:
+    """The variance of Σw(y - p), whether the probabilities are right or not."""
+    squares = found.positive @ np.square(1.0 - found.p) + found.negative @ np.square(found.p)
+    excess = found.positive.sum() - found.weight @ found.p
+    return max(float(squares - excess**2 / found.weight.sum()), 0.0)
+
+
+def share_interval(share: Array | float, total: Array | float, deviation: Array | float) -> tuple[Array, Array]:
+    """Jeffreys' interval of a share, of as many rows as have its standard error; the share itself without error."""
+    share, total, deviation = (np.asarray(each, dtype=np.float64) for each in (share, total, deviation))
+    inside = (share > 0.0) & (share < 1.0) & (deviation > 0.0)
+    rows = np.where(inside, share * (1.0 - share) / np.square(np.where(deviation > 0.0, deviation, 1.0)), total)
+    low, high = jeffreys_interval(rows * share, rows * (1.0 - share), CONFIDENCE)
+    return np.where(deviation > 0.0, low, share), np.where(deviation > 0.0, high, share)
+
+
+def _shift(cells: Cells, positive: float) -> float:
+    """What must be added to all log-odds for so many positives; infinite if nothing is enough."""
+    log_odds = sc.logit(cells.p)
+    if positive <= 0.0 or positive >= cells.weight.sum():
+        return -np.inf if positive <= 0.0 else np.inf
+
+    def excess(shift: float) -> float:
+        return float(cells.weight @ sc.expit(log_odds + shift) - positive)
+
+    if excess(-_FARTHEST) >= 0.0 or excess(_FARTHEST) <= 0.0:
+        return -np.inf if excess(-_FARTHEST) >= 0.0 else np.inf
+    return float(optimize.brentq(excess, -_FARTHEST, _FARTHEST, xtol=1e-9))
+
+
+def _slope(cells: Cells, inflation: float) -> Size | None:
+    """Of the line through the log-odds; None if probabilities do not differ, or predict the labels without error."""
+    if len(cells.p) < 2:
+        return None
+    line = fitted_lines(sc.logit(cells.p), cells.weight, cells.positive[None])
+    one, both, square = line.information[0]
+    if not line.converged[0] or one * square <= both * both:
+        return None
+    reach = DEVIATIONS * float(np.sqrt(inflation * one / (one * square - both * both)))
+    slope = float(line.coef[0, 1])
+    return Size(slope, slope - reach, slope + reach)
+
+
+def _error(found: DistinctForecasts, inflation: float) -> Size:
+    """The root mean square of observed share - mean probability over bins of equal mass, less what is chance."""
+    weight = found.weight
+    place = (np.cumsum(weight) - 0.5 * weight) / weight.sum()
+    begins = np.flatnonzero(np.diff((place * _BINS).astype(np.intp), prepend=-1))
+    squares = found.positive * np.square(1.0 - found.p) + found.negative * np.square(found.p)
+    total, excess, squares = (
+        np.add.reduceat(each, begins) for each in (weight, found.positive - weight * found.p, squares)
+    )
+    gap = excess / total
+    variance = inflation * np.maximum(squares / total - np.square(gap), 0.0) / np.maximum(total - 1.0, 1.0)
+    share = total / total.sum()
+    mean = float(share @ (np.square(gap) - variance))
+    deviation = np.sqrt(np.square(share) @ (2.0 * np.square(variance) + 4.0 * np.square(gap) * variance))
+    ends = (mean, mean - DEVIATIONS * deviation, mean + DEVIATIONS * deviation)
+    return Size(*(float(np.sqrt(max(end, 0.0))) for end in ends))
+
+
+def detectable_of(question: Forecast, wanted: float, level: float, cluster: NDArray[Any] | None = None) -> Detectable:
+    """The shift that would have been found; 0 if all probabilities are 0 or 1, since nothing is left to chance."""
+    cells, mean = Cells.of(question), question.mean(question.p)
+    information = float(cells.variance.sum()) / design_effect(question, cluster)
+    if len(cells.p) == 0:
+        return Detectable(0.0, mean, mean, wanted, 0.0)
+    shift = detectable_shift(information, level)
+    moved = float(cells.weight @ (sc.expit(sc.logit(cells.p) + shift) - cells.p)) / question.total
+    rows = len(question.codes) * (shift / wanted) ** 2
+    return Detectable(shift, mean, mean + moved, wanted, rows)

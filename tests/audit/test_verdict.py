@@ -1,0 +1,116 @@
+"""The verdict: tests, sizes with intervals, what could have been missed, and what does not matter."""
+
+import numpy as np
+import pytest
+from scipy import special as sc
+
+from properly.audit import answer, audit, summary_of, verdict
+from properly.audit.sizes import share_interval, sizes_of
+from properly.cli import calibrate_table
+from properly.inputs.forecast import Forecast
+
+
+def test_a_shift_is_found_as_a_z_test_finds_it():
+    """2,000 rows, 8 % positives, log-odds shifted by 0.3: what recalibration gains is hard to see, the shift is not."""
+    found = []
+    for seed in range(5):
+        random = np.random.default_rng(seed)
+        truth = random.normal(-2.9, 1.0, 2_000)
+        found.append(verdict(audit(random.random(2_000) < sc.expit(truth), sc.expit(truth + 0.3))))
+    assert found.count("wrong") >= 4
+
+
+def test_sizes_hold_the_truth(forecasts):
+    inside = []
+    for seed in range(25):
+        y, p = forecasts(1_500, 0.7, -0.4, seed=seed)
+        sizes = sizes_of(Forecast.of_positives(y == 1, p))
+        truth = sc.expit(0.7 * sc.logit(p) - 0.4)
+        low, high = sizes["observed/expected"][1:]
+        inside += [low <= truth.mean() / p.mean() <= high, sizes["slope"].low <= 0.7 <= sizes["slope"].high]
+        shifted = sc.expit(sc.logit(p) + sizes["intercept"].estimate)
+        assert shifted.mean() == pytest.approx(y.mean())
+        error = sizes["calibration error"]
+        inside.append(
+            error.low <= np.sqrt(np.mean((truth - p) ** 2)) * 1.1 and error.high >= 0.9 * abs(truth - p).mean()
+        )
+    assert np.mean(inside) > 0.85
+
+
+def test_shares_of_few_and_of_no_rows():
+    low, high = share_interval(np.array([0.0, 0.5, 1.0]), np.array([10.0, 10.0, 10.0]), np.array([0.1, 0.0, 0.1]))
+    assert (low[0], high[2]) == (0.0, 1.0)
+    assert low[1] == high[1] == 0.5
+    assert 0.0 < high[0] < 0.4
+
+
+def test_many_rows_make_small_faults_real_but_not_large():
+    random = np.random.default_rng(0)
+    truth = random.normal(0.0, 1.5, 150_000)
+    y, p = random.random(150_000) < sc.expit(truth), sc.expit(truth + 0.02)
+    result = audit(y, p, tolerance=0.02)
+    assert verdict(result) == "nearly right"
+    assert not result.beyond_tolerance
+    assert "2.0" in answer(result)[0]
+    strict = audit(y, p, tolerance=0.001)
+    assert verdict(strict) == "wrong"
+    assert strict.beyond_tolerance
+
+
+def test_right_needs_power(forecasts):
+    y, p = forecasts(300, seed=3)
+    few = audit(y, p)
+    assert verdict(few) == "unclear"
+    rows = few.detectable.rows
+    assert rows == pytest.approx(300 * (few.detectable.shift / 0.3) ** 2)
+    assert verdict(audit(y, p, detect=1.01 * few.detectable.shift)) == "right"
+    shift = few.detectable.shift
+    assert few.detectable.share == pytest.approx(sc.expit(sc.logit(p) + shift).mean())
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_perfect_and_perfectly_wrong(classes):
+    y = np.arange(120) % classes
+    right, wrong = np.eye(classes)[y], np.eye(classes)[(y + 1) % classes]
+    assert verdict(audit(y, right)) == "right"
+    assert verdict(audit(y, wrong)) == "wrong"
+    nearly = 0.999 * right + 0.001 / classes
+    assert verdict(audit(y, nearly, group=np.arange(120) % 2)) in ("right", "unclear")
+
+
+def test_clusters_widen_intervals(forecasts):
+    y, p = forecasts(200)
+    many = np.repeat(np.arange(200), 10)
+    alone, together = audit(y[many], p[many]), audit(y[many], p[many], cluster=many)
+    for name in ("observed/expected", "slope"):
+        one, other = (each.sizes[name] for each in (alone, together))
+        assert other.high - other.low > 2.0 * (one.high - one.low)
+    assert together.detectable.shift > 2.0 * alone.detectable.shift
+    gains = [each.scores["log loss"].gain for each in (alone, together)]
+    assert gains[1].high - gains[1].low > 2.0 * (gains[0].high - gains[0].low)
+
+
+def test_two_forecasts_of_the_same_rows(forecasts):
+    y, p = forecasts(2_000)
+    other = sc.expit(0.5 * sc.logit(p))
+    result = audit(y, p, against=other)
+    assert verdict(result) == "right"
+    assert verdict(result.against.audit) == "wrong"
+    direct = audit(y, other)
+    for name, difference in result.against.differences.items():
+        assert difference.difference == pytest.approx(result.scores[name].before - direct.scores[name].before)
+        assert difference.high < 0.0
+    assert len(result.against.murphy.names) == 2
+    assert summary_of(result)["against"]["audit"] == summary_of(direct)
+    with pytest.raises(ValueError, match="against must have the rows"):
+        audit(y, p, against=other[:5])
+
+
+def test_audit_and_calibrate_agree(forecasts, tmp_path):
+    y, p = forecasts(700, 0.8)
+    table = tmp_path / "p.csv"
+    table.write_text("y,p\n" + "".join(f"{a},{b!r}\n" for a, b in zip(y.tolist(), p.tolist(), strict=True)))
+    summary = calibrate_table(table, target="y", score="p", output=tmp_path / "c.skops")
+    score = audit(y, p).scores["log loss"]
+    assert score.before == pytest.approx(summary["log_loss_before"])
+    assert score.after == pytest.approx(summary["log_loss_after"], rel=1e-6)

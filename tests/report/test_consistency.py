@@ -1,0 +1,83 @@
+"""No page contradicts itself: headline, tests, sizes, bands and groups of random audits."""
+
+import html
+import re
+
+import numpy as np
+import pytest
+from scipy import special as sc
+
+from properly.audit import answer, audit, summary_of, verdict
+from properly.report import audit_page
+
+OPENINGS = {
+    "right": "The probabilities look right",
+    "nearly right": "The probabilities are nearly right",
+    "wrong": "The probabilities are not right",
+    "unclear": "There is too little data",
+}
+
+
+def random_audit(seed):
+    """Of 30 to 3,000 rows, right or not, with ties, weights, groups or several classes."""
+    random = np.random.default_rng(seed)
+    n = int(np.exp(random.uniform(np.log(30), np.log(3_000))))
+    group = random.integers(1 + seed % 5, size=n) if seed % 3 else None
+    weight = random.integers(1, 4, n) if seed % 7 == 0 else None
+    if seed % 10 == 9:
+        truth = random.dirichlet(np.ones(3), n)
+        y = np.append((random.random((n - 3, 1)) > truth[3:].cumsum(axis=1)).sum(axis=1), [0, 1, 2])
+        p = truth if seed % 20 == 9 else sc.softmax(1.5 * np.log(truth), axis=1)
+        return audit(y, p, group=group, sample_weight=weight)
+    score = random.normal(random.uniform(-3.0, 0.0), random.uniform(0.3, 1.5), n)
+    y = random.random(n) < sc.expit(score)
+    y[:2] = False, True
+    faults = [score, score, score + 0.3, 0.8 * score, score + 0.4 * np.sin(3.0 * score)]
+    p = sc.expit(faults[seed % 5])
+    if group is not None and seed % 4 == 0:
+        p = np.where(group == 0, sc.expit(sc.logit(p) + 0.8), p)
+    return audit(y, np.round(p, 2) if seed % 6 == 0 else p, group=group, sample_weight=weight)
+
+
+def check(result):
+    found, text = verdict(result), html.unescape(re.sub(r"<[^>]*>", " ", audit_page(result)))
+    text = text.replace("\N{NO-BREAK SPACE}", " ")
+    summary, flagged = summary_of(result), 0 if result.groups is None else int(result.groups.off.sum())
+    assert [name for name, opening in OPENINGS.items() if opening in text] == [found]
+    wrong = found in ("wrong", "nearly right")
+    assert wrong == result.fault_found == (summary["p_value"] <= 0.05)
+    assert wrong or not flagged
+    assert ("flagged" not in text) == (result.groups is None)
+    if result.groups is not None:
+        groups = result.groups
+        outside = (groups.base_rate < groups.low - 1e-12) | (groups.base_rate > groups.high + 1e-12)
+        np.testing.assert_array_equal(groups.off, outside)
+        assert f"groups: {flagged} of {len(groups.groups)} flagged" in text
+        assert ("too high" in text.split("By group")[1]) or ("too low" in text.split("By group")[1]) or not flagged
+    bands = re.findall(
+        r"(after recalibration, on the \S+ scale\. )?(\S+) % of the rows lie outside the band(; neighbours stray)?",
+        text,
+    )
+    assert bands
+    for after, share, within_chance in bands:
+        assert bool(within_chance) == (not after and not wrong and float(share) > 0.0)
+    assert ("These rows would have shown" in text) or result.detectable.shift in (0.0, np.inf)
+    assert ("rows would do" in text) == (found == "unclear") or result.detectable.shift == np.inf
+    assert found != "right" or result.detectable.shift <= result.detectable.wanted
+    for name, size in result.sizes.items():
+        assert size is None or size.low <= size.estimate <= size.high, name
+        assert name in text
+    assert not result.beyond_tolerance or found == "wrong"
+    for sentence in answer(result):
+        assert sentence.replace("\N{NO-BREAK SPACE}", " ") in text
+
+
+@pytest.mark.parametrize("seed", [0, 4, 9, 12, 16])
+def test_a_page_does_not_contradict_itself(seed):
+    check(random_audit(seed))
+
+
+@pytest.mark.slow
+def test_two_hundred_pages_do_not_contradict_themselves():
+    for seed in range(200):
+        check(random_audit(seed))
