@@ -154,3 +154,21 @@ def test_an_interrupted_audit_leaves_the_old_report(properly, write, tmp_path, m
     assert done.code == 130
     assert (tmp_path / "audit.html").read_text() == "old"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["audit.html", "p.csv"]
+
+
+def test_costs_of_three_classes(properly, fails, write, tmp_path):
+    random = np.random.default_rng(0)
+    p = random.dirichlet([2.0, 1.0, 1.0], 400)
+    codes = (random.random((400, 1)) > np.cumsum(p, axis=1)).sum(axis=1)
+    columns = {f"p_{name}": p[:, k] for k, name in enumerate(("cat", "dog", "emu"))}
+    write("p.csv", columns | {"y": np.array(["cat", "dog", "emu"])[codes]})
+    words = ("audit", "p.csv", "--target", "y", "--probability", *columns, "--costs")
+    costs = np.array([[0.0, 1.0, 4.0], [1.0, 0.0, 1.0], [9.0, 1.0, 0.0]])
+    done = properly(*words, "0:1:4,1:0:1,9:1:0")
+    expected = 1000.0 * costs[codes, (p @ costs).argmin(axis=1)].mean()
+    assert f"Cost per 1,000 rows: {expected:,.0f}" in done.out
+    page = (tmp_path / "audit.html").read_text(encoding="utf-8")
+    assert 'id="confusion"' in page
+    assert "0:1:4,1:0:1,9:1:0" in page
+    (tmp_path / "audit.html").unlink()
+    assert "must be a matrix cost[true, decision] of shape (3, 3)" in fails(*words, "1:20", code=2)
