@@ -175,5 +175,23 @@ def test_a_check_has_an_exit_code_of_its_own(properly, write):
 def test_options_that_are_no_numbers(properly, write):
     write("p.csv", predictions())
     words = ("audit", "p.csv", "--target", "y", "--probability", "p")
-    assert "positive number" in properly(*words, "--tolerance", "-1").err
+    assert "of at least 0" in properly(*words, "--tolerance", "-1").err
     assert properly(*words, "--against", "p").code == 2
+
+
+def test_costs_of_three_classes(properly, fails, write, tmp_path):
+    random = np.random.default_rng(0)
+    p = random.dirichlet([2.0, 1.0, 1.0], 400)
+    codes = (random.random((400, 1)) > np.cumsum(p, axis=1)).sum(axis=1)
+    columns = {f"p_{name}": p[:, k] for k, name in enumerate(("cat", "dog", "emu"))}
+    write("p.csv", columns | {"y": np.array(["cat", "dog", "emu"])[codes]})
+    words = ("audit", "p.csv", "--target", "y", "--probability", *columns, "--costs")
+    costs = np.array([[0.0, 1.0, 4.0], [1.0, 0.0, 1.0], [9.0, 1.0, 0.0]])
+    done = properly(*words, "0:1:4,1:0:1,9:1:0")
+    expected = 1000.0 * costs[codes, (p @ costs).argmin(axis=1)].mean()
+    assert f"Cost per 1,000 rows: {expected:,.0f}" in done.out
+    page = (tmp_path / "audit.html").read_text(encoding="utf-8")
+    assert 'id="confusion"' in page
+    assert "0:1:4,1:0:1,9:1:0" in page
+    (tmp_path / "audit.html").unlink()
+    assert "must be a matrix cost[true, decision] of shape (3, 3)" in fails(*words, "1:20", code=2)

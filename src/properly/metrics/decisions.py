@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from properly.inputs.forecast import Forecast, read_binary, read_probabilities
+from properly.inputs.misuse import Misuse
 from properly.metrics.thresholds import distinct_forecasts
 from properly.numeric.arrays import (
     as_integers,
@@ -124,7 +125,7 @@ def class_costs(costs: ArrayLike, n_classes: int) -> Array:
         return binary_costs(costs)
     matrix = cost_matrix(costs)
     if matrix.shape != (n_classes, n_classes):
-        raise ValueError(
+        raise Misuse(
             f"the costs of {n_classes} classes must be a matrix cost[true, decision] of shape "
             f"({n_classes}, {n_classes}), got {np.asarray(costs).tolist()!r}."
         )
