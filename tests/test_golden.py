@@ -17,6 +17,7 @@ CHANGED: list[tuple[str, str]] = [
     ("maxent/three classes/*: decision_function", "log-probabilities, as of every classifier of more than two classes"),
     ("boosting/adaboost*: train_losses_", "begins with the base rate, which learners must beat, and no longer with ½"),
     ("boosting/adaboost*: validation_losses_", "begins with the base rate, which learners must beat, no longer with ½"),
+    ("calibration/*isotonic, ensemble: *", "one calibrator of all held-out scores, no longer one for each fold"),
     ("prevalence/corrected/zeros and ones: decision_function", "±1e100 where it was infinite"),
     *(
         (f"audit/*: {curve}*/{part}", "bands of 95 %, as all intervals")

@@ -51,8 +51,8 @@ class CalibratedClassifier(MetaEstimatorMixin, LogScoreClassifier):
     Scores of rows that a classifier was trained on are overconfident, so a calibrator needs scores of held-out rows.
     `fit` trains the classifier on all folds but one and scores the rows of that one, fold after fold. The calibrator is
     fitted to the held-out scores of all rows, and the classifier is trained once more, on all rows. With
-    ``ensemble=True`` every fold keeps its own classifier and calibrator instead, and probabilities are averaged: slower
-    to predict, and every calibrator is fitted to the rows of a single fold. A classifier that is fitted already, on
+    ``ensemble=True`` the classifiers of the folds are kept instead, and their calibrated probabilities are averaged:
+    often better, but as many times slower to predict as there are folds. A classifier that is fitted already, on
     other rows, is passed as ``sklearn.frozen.FrozenEstimator(classifier)``; then the calibrator is fitted to all rows,
     and `cv` and `ensemble` are not used.
 
@@ -79,7 +79,8 @@ class CalibratedClassifier(MetaEstimatorMixin, LogScoreClassifier):
     classes_ : array of shape (n_classes,)
     pairs_ : list of `CalibratedPair`
         One, or one a fold if ``ensemble=True``.
-    estimator_, calibrator_ : those of the pair, if there is a single one
+    calibrator_ : the calibrator, which all pairs share
+    estimator_ : the classifier of the pair, if there is a single one
     n_features_in_, feature_names_in_ : those of the estimator, if it has them
 
     Notes
@@ -152,8 +153,8 @@ class CalibratedClassifier(MetaEstimatorMixin, LogScoreClassifier):
         require_class_scores(self.estimator, len(self.classes_))
         task = ScoringTask(self.estimator, X, np.asarray(y).ravel(), for_fit)
         if isinstance(self.estimator, FrozenEstimator):
-            found = [(self.estimator, scores_of(self.estimator, X if counted.all() else task.part(rows)))]
-            held_out = [rows]
+            estimators, held_out = [self.estimator], rows
+            scores = scores_of(self.estimator, X if counted.all() else task.part(rows))
         else:
             splits = list(self._splits(X, y, for_split, codes))
             if not splits:
@@ -162,14 +163,11 @@ class CalibratedClassifier(MetaEstimatorMixin, LogScoreClassifier):
                     "check the splits."
                 )
             found = Parallel(n_jobs=self.n_jobs)(delayed(task.train_and_score)(*each, self.ensemble) for each in splits)
-            held_out = [test for _, test in splits]
-            if not self.ensemble:
-                found = [(task.train(rows), np.concatenate([scores for _, scores in found]))]
-                held_out = [np.concatenate(held_out)]
-        self.pairs_ = [
-            self._calibrated(estimator, scores, codes[test], test, weight)
-            for (estimator, scores), test in zip(found, held_out, strict=True)
-        ]
+            held_out = np.concatenate([test for _, test in splits])
+            scores = np.concatenate([part for _, part in found])
+            estimators = [estimator for estimator, _ in found] if self.ensemble else [task.train(rows)]
+        calibrator = self._calibrator(estimators[0], scores, codes[held_out], held_out, weight)
+        self.pairs_ = [CalibratedPair(estimator, calibrator) for estimator in estimators]
         return self
 
     def _log_scores(self, X: Any) -> Array:
@@ -188,11 +186,13 @@ class CalibratedClassifier(MetaEstimatorMixin, LogScoreClassifier):
 
     @property
     def estimator_(self) -> Any:
-        return self._only_pair("estimator").estimator
+        if len(self.pairs_) > 1:
+            raise AttributeError("with ensemble=True every fold has its own estimator; see pairs_.")
+        return self.pairs_[0].estimator
 
     @property
     def calibrator_(self) -> Calibrator:
-        return self._only_pair("calibrator").calibrator
+        return self.pairs_[0].calibrator
 
     @property
     def n_features_in_(self) -> int:
@@ -201,11 +201,6 @@ class CalibratedClassifier(MetaEstimatorMixin, LogScoreClassifier):
     @property
     def feature_names_in_(self) -> NDArray[Any]:
         return np.asarray(self.pairs_[0].estimator.feature_names_in_)
-
-    def _only_pair(self, name: str) -> CalibratedPair:
-        if len(self.pairs_) > 1:
-            raise AttributeError(f"with ensemble=True every fold has its own {name}; see pairs_.")
-        return self.pairs_[0]
 
     def _routed(self, sample_weight: Any, groups: Any, fit_params: dict[str, Any]) -> tuple[dict[str, Any], ...]:
         """What goes to the estimator's `fit`, and what to the splitter."""
@@ -257,10 +252,6 @@ class CalibratedClassifier(MetaEstimatorMixin, LogScoreClassifier):
             self._require_all(
                 codes[train], f"the training rows of split {number} of cv", "use stratified folds, or fewer folds"
             )
-            if self.ensemble:
-                self._require_all(
-                    codes[test], f"the held-out rows of split {number} of cv", "use ensemble=False, or fewer folds"
-                )
             if len(test):
                 yield train, test
 
@@ -269,10 +260,10 @@ class CalibratedClassifier(MetaEstimatorMixin, LogScoreClassifier):
         if len(missing):
             raise ValueError(f"{which} have none of class {self.classes_.tolist()[missing[0]]!r}; {remedy}.")
 
-    def _calibrated(
+    def _calibrator(
         self, estimator: Any, scores: Array, codes: NDArray[Any], rows: Indices, weight: Array | None
-    ) -> CalibratedPair:
-        """The estimator with a calibrator that is fitted to its scores of the rows with these numbers and codes."""
+    ) -> Calibrator:
+        """A calibrator fitted to the scores, by such an estimator, of the rows with these numbers and codes."""
         own = getattr(estimator, "classes_", self.classes_)
         if not np.array_equal(own, self.classes_):
             raise ValueError(
@@ -284,9 +275,7 @@ class CalibratedClassifier(MetaEstimatorMixin, LogScoreClassifier):
         if weight is not None or times.max() > 1:
             weight = (1.0 if weight is None else weight[rows]) / times
         learn = (ScoreReader if _decides(estimator) else LogProbabilityReader).learn
-        return CalibratedPair(
-            estimator, calibrator_of(self.method)._fit_read(learn, scores, self.classes_[codes], weight)
-        )
+        return calibrator_of(self.method)._fit_read(learn, scores, self.classes_[codes], weight)
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Who may ask for what in `fit`, if metadata routing is enabled in scikit-learn."""
