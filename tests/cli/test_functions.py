@@ -12,7 +12,8 @@ from properly.cli import COMMANDS
 from properly.cli.main import make_parser
 from properly.tables import read_table
 
-FUNCTIONS = {name: getattr(commands, "run_demo" if name == "demo" else f"{name}_table") for name in COMMANDS}
+OTHERS = {"demo": "run_demo", "export": "export_model"}  # which take no table
+FUNCTIONS = {name: getattr(commands, OTHERS.get(name, f"{name}_table")) for name in COMMANDS}
 
 
 @pytest.mark.parametrize("command", COMMANDS)
