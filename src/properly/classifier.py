@@ -98,6 +98,7 @@ class LinkScoreClassifier(ABC, ClassifierMixin, BaseEstimator):
 def probabilities(log_scores: Array) -> Array:
     """Probabilities of shape (n, K); where every class is ruled out, none is preferred: all are equal.
 
+    >>> import numpy as np
     >>> probabilities(np.array([0.0, 40.0]))[:, 0]
     array([5.0e-01, 4.25e-18])
     """
@@ -110,6 +111,7 @@ def probabilities(log_scores: Array) -> Array:
 def log_probabilities(log_scores: Array) -> Array:
     """Their logarithms, finite long after a probability has underflowed.
 
+    >>> import numpy as np
     >>> log_probabilities(np.array([1000.0]))
     array([[-1000.,    -0.]])
     """
@@ -130,6 +132,7 @@ def decisions(log_scores: Array) -> Array:
 def chosen(scores: Array, classes: NDArray[Any]) -> NDArray[Any]:
     """The class of the largest score (the first of equals); with one score a row, the second class where it is > 0.
 
+    >>> import numpy as np
     >>> chosen(np.array([-1.0, 0.0, 2.0]), np.array(["no", "yes"]))
     array(['no', 'no', 'yes'], dtype='<U3')
     """

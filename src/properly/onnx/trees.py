@@ -42,19 +42,13 @@ def tree_sums(models: Sequence[dict[str, Any] | None], X: Any) -> Any:
 
 
 class _Forest:
-    """The attributes of the operator TreeEnsemble: a list entry for each split, and one for each leaf."""
+    """The attributes of the operator TreeEnsemble: a row for each split, and one for each leaf."""
 
     def __init__(self) -> None:
         self.roots: list[int] = []
-        self.features: list[int] = []
-        self.kinds: list[int] = []
-        self.thresholds: list[float] = []
-        self.missing_left: list[int] = []
+        self.splits: list[dict[str, Any]] = []
+        self.leaves: list[tuple[float, int]] = []  # values, and the scores they count for
         self.sets: list[float] = []  # of categories, each ended by nan
-        self.children: dict[str, list[int]] = {"left": [], "right": []}
-        self.are_leaves: dict[str, list[int]] = {"left": [], "right": []}
-        self.leaf_values: list[float] = []
-        self.leaf_scores: list[int] = []
         self.categorical: set[int] = set()
 
     def add(self, tree: dict[str, Any], score: int, share: float) -> None:
@@ -62,57 +56,48 @@ class _Forest:
         if "split_feature" not in tree:  # a single leaf, below a split that changes nothing
             only = {"split_feature": 0, "decision_type": "<=", "threshold": 0.0, "missing_type": "None"}
             tree = {**only, "left_child": tree, "right_child": tree}
-        self.roots.append(len(self.features))
-        pending: list[tuple[dict[str, Any], int, str]] = [(tree, -1, "")]
+        self.roots.append(len(self.splits))
+        pending: list[tuple[dict[str, Any], dict[str, Any], str]] = [(tree, {}, "root")]
         while pending:
             part, parent, side = pending.pop()
             is_leaf = "split_feature" not in part
-            place = len(self.leaf_values if is_leaf else self.features)
-            if side:
-                self.children[side][parent], self.are_leaves[side][parent] = place, int(is_leaf)
-            if is_leaf:
-                if "leaf_coeff" in part:
-                    raise NotImplementedError("LightGBM with linear_tree=True cannot be written as ONNX.")
-                self.leaf_values.append(part["leaf_value"] * share)
-                self.leaf_scores.append(score)
+            parent[side], parent[f"{side} leaf"] = len(self.leaves if is_leaf else self.splits), int(is_leaf)
+            if not is_leaf:
+                self.splits.append(self._split(part))
+                pending += [(part[f"{each}_child"], self.splits[-1], each) for each in ("right", "left")]
+            elif "leaf_coeff" in part:
+                raise NotImplementedError("LightGBM with linear_tree=True cannot be written as ONNX.")
             else:
-                self._add_split(part)
-                pending += [(part[f"{side}_child"], place, side) for side in ("right", "left")]
+                self.leaves.append((part["leaf_value"] * share, score))
 
-    def _add_split(self, split: dict[str, Any]) -> None:
-        by_set = split["decision_type"] == "=="
-        if split["missing_type"] == "Zero":
+    def _split(self, split: dict[str, Any]) -> dict[str, Any]:
+        feature, threshold, missing = split["split_feature"], split["threshold"], split["missing_type"]
+        if missing == "Zero":
             raise NotImplementedError("LightGBM with zero_as_missing=True cannot be written as ONNX.")
-        self.features.append(split["split_feature"])
-        self.kinds.append(_IN_SET if by_set else _AT_MOST)
-        if by_set:  # what is missing is in no set
-            self.categorical.add(split["split_feature"])
-            self.sets += [*map(float, split["threshold"].split("||")), np.nan]
-            self.thresholds.append(0.0)
-            self.missing_left.append(0)
-        else:  # without missing values in training, nan counts as 0
-            self.thresholds.append(split["threshold"])
-            left = split["default_left"] if split["missing_type"] == "NaN" else split["threshold"] >= 0.0
-            self.missing_left.append(int(left))
-        for side in ("left", "right"):
-            self.children[side].append(0)
-            self.are_leaves[side].append(0)
+        if split["decision_type"] == "==":  # what is missing is in no set
+            self.categorical.add(feature)
+            self.sets += [*map(float, threshold.split("||")), np.nan]
+            return {"feature": feature, "kind": _IN_SET, "threshold": 0.0, "missing left": 0}
+        left = split["default_left"] if missing == "NaN" else threshold >= 0.0  # else nan counts as 0
+        return {"feature": feature, "kind": _AT_MOST, "threshold": threshold, "missing left": int(left)}
 
     def operator(self, X: Any, n_scores: int) -> Any:
+        values, scores = zip(*self.leaves, strict=True)
+        column = {name: [split[name] for split in self.splits] for name in self.splits[0]}
         return require("spox.opset.ai.onnx.ml.v5", "onnx").tree_ensemble(
             X,
             aggregate_function=_ADDED_UP,
-            leaf_targetids=self.leaf_scores,
-            leaf_weights=np.array(self.leaf_values),
+            leaf_targetids=scores,
+            leaf_weights=np.array(values),
             membership_values=np.array(self.sets) if self.sets else None,
             n_targets=n_scores,
-            nodes_falseleafs=self.are_leaves["right"],
-            nodes_falsenodeids=self.children["right"],
-            nodes_featureids=self.features,
-            nodes_missing_value_tracks_true=self.missing_left,
-            nodes_modes=np.array(self.kinds, dtype=np.uint8),
-            nodes_splits=np.array(self.thresholds),
-            nodes_trueleafs=self.are_leaves["left"],
-            nodes_truenodeids=self.children["left"],
+            nodes_falseleafs=column["right leaf"],
+            nodes_falsenodeids=column["right"],
+            nodes_featureids=column["feature"],
+            nodes_missing_value_tracks_true=column["missing left"],
+            nodes_modes=np.array(column["kind"], dtype=np.uint8),
+            nodes_splits=np.array(column["threshold"]),
+            nodes_trueleafs=column["left leaf"],
+            nodes_truenodeids=column["left"],
             tree_roots=self.roots,
         )
