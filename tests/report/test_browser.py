@@ -263,7 +263,7 @@ def test_without_scripts_the_rest_is_there(browser, report):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(report.as_uri())
-    assert page.locator("#answer p").count() == 2
+    assert page.locator("#answer p").count() == 3
     assert page.locator("#threshold-helper").is_hidden()
     assert page.get_by_text("The slider needs JavaScript.").is_visible()
     context.close()

@@ -77,7 +77,7 @@ class Bins:
         knots = np.unique(np.concatenate([[self.score.min()], self.centre, [self.score.max()]]))
 
         def fit_predict(train: Mask, test: Mask) -> Array:
-            calibrator = AutoCalibration().fit(*self.training_rows(train))
+            calibrator = AutoCalibration(input="score").fit(*self.training_rows(train))
             return Logit().inverse_pair(np.interp(self.score[test], knots, calibrator._log_scores(knots)))[0]
 
         return cross_fitted(folds, fit_predict)

@@ -123,6 +123,9 @@ class Arguments:
             if options.get("default"):
                 help = f"{help.removesuffix('.')} (default %(default)s)."
 
+        if self.defaults.get(name) is False:  # a switch, which takes no value
+            (group or self.parser).add_argument(*words, help=help, action="store_true")
+            return
         convert = type or self.rules.get(name, str)
 
         def parse(text: str) -> Any:

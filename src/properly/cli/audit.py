@@ -41,7 +41,7 @@ def add_arguments(add: Arguments) -> None:
     add("--against COLUMN")
     add("--tolerance SHARE")
     add("--detect SHIFT")
-    add.parser.add_argument("--check", action="store_true", help=add.help["check"])
+    add("--check")
     add("--report FILE")
     add_notation(add)
 

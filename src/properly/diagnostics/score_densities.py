@@ -111,7 +111,9 @@ def score_densities(
     classes, sample = read_scores(y, scores, sample_weight)
     low, high = _range(sample)
     edges, grid = np.linspace(low, high, n_bins + 1), np.linspace(low, high, _GRID)
-    fits: list[Any] = [kind().fit(sample.score, sample.positive, sample.weight).densities_ for kind in kinds]
+    fits: list[Any] = [
+        kind(input="score").fit(sample.score, sample.positive, sample.weight).densities_ for kind in kinds
+    ]
     observed, fitted, likelihood = [], [], []
     for side in (0, 1):
         values, weight = sample.of_class(bool(side))
