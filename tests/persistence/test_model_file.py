@@ -35,6 +35,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.tree._tree import Tree
+from sklearn.utils import all_estimators
 
 import properly
 from properly.calibration import CalibratedClassifier, Calibrator, GroupwiseCalibration, HistogramBinning
@@ -48,7 +49,7 @@ from properly.metrics import SCORERS, proper_scorer
 from properly.persistence import ModelFileError
 from properly.persistence.model_file import FORMAT, load, load_metadata, load_versions, save
 from properly.persistence.schema import nodes_of
-from properly.persistence.trusted import PACKAGES, is_trusted
+from properly.persistence.trusted import PACKAGES, is_refused, is_trusted
 from properly.prevalence import PriorCorrectedClassifier
 from properly.solvers import Status
 
@@ -438,6 +439,15 @@ def test_what_is_trusted():
     assert is_trusted("sklearn.metrics._ranking.roc_auc_score")
     assert not is_trusted("properly.metrics.scorers.proper_scorer")
     assert not is_trusted("sklearn.metrics._scorer.make_scorer")
+
+
+def test_estimators_that_compiled_code_reads_without_looking_are_refused():
+    refused = {name for name, kind in all_estimators() if is_refused(f"{kind.__module__}.{name}")}
+    assert refused >= {"SVC", "NuSVC", "OneClassSVM", "KNeighborsClassifier", "KernelDensity", "KMeans", "NMF"}
+    assert refused >= {"LatentDirichletAllocation", "GaussianProcessClassifier", "SplineTransformer", "KNNImputer"}
+    assert not refused & {"LogisticRegression", "RandomForestClassifier", "GaussianNB", "Pipeline", "LinearSVC", "PCA"}
+    assert is_refused("sklearn.a_new_module.AnEstimator")
+    assert is_refused("numpy.void")
 
 
 def with_tree(estimator, n_features, feature=None):

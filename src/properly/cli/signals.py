@@ -12,7 +12,7 @@ from typing import Any
 
 from properly.files import remove_unfinished
 
-_PATIENCE = 1.0  # seconds for Python code to end by itself
+_PATIENCE = 0.5  # seconds for Python code to end by itself
 
 
 class Terminated(BaseException):
@@ -23,7 +23,7 @@ class Terminated(BaseException):
 def heard_in_time(say: Callable[[int], int]) -> Iterator[None]:
     """Let SIGTERM raise an exception, and end the process if that, or Ctrl-C, is not heard in time.
 
-    Python hears a signal when compiled code returns, which may take long. A thread hears it at once, waits a second,
+    Python hears a signal when compiled code returns, which may take long. A thread hears it at once, waits a moment,
     removes temporary files, calls `say` with the number of the signal, and ends the process with the code that it
     returns. Python allows handlers in the main thread only; in another one this does nothing.
     """

@@ -19,6 +19,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile
 
 import numpy as np
 
+from properly.files import FilePath
 from properly.persistence.schema import SCHEMA, ModelFileError, nodes_of, one_line, read_schema
 
 HEADER, SEAL = "properly.json", "properly.sum"
@@ -33,7 +34,6 @@ _VALUE, _OBJECT = 64, 4_000
 _VALUES_A_BYTE, _BYTES_AN_OBJECT = 2, 10
 
 Key = str | bytes
-FilePath = str | os.PathLike[str]
 
 
 class Limits(NamedTuple):

@@ -48,12 +48,11 @@ def check_text(text: str, n_features: int) -> int:
         The text is not one that LightGBM would write for so many features.
     """
     head = _HEAD.match(text) if text.isascii() else None
-    _require(head is not None, "its header")
-    assert head is not None
+    if head is None:
+        raise ValueError("the text of boosted trees is not as LightGBM writes it: its header")
     features, names, infos, stated = head.groups()
-    _require(
-        int(features) + 1 == n_features == len(names.split(" ")) == len(infos.split(" ")), "its number of features"
-    )
+    counts = {int(features) + 1, n_features, len(names.split(" ")), len(infos.split(" "))}
+    _require(len(counts) == 1, "its number of features")
     sizes = [int(size) for size in stated.split(" ")]
     ends = head.end() + np.cumsum([0, *sizes])
     _require(_TAIL.fullmatch(text, int(ends[-1])) is not None, "what follows its trees")
@@ -148,15 +147,11 @@ def _check_sets(
     thresholds = " ".join(tree["threshold"] for tree in trees).split(" ")
     chosen = [thresholds[k] for k in np.flatnonzero(by_set)]
     _require(all(text.isdigit() and len(text) < 10 for text in chosen), "the number of a set of categories")
-    _require(
-        np.all(np.array(chosen, dtype=np.str_).astype(np.int64) < available[by_set]),
-        "the number of a set of categories",
-    )
-    with_sets = [tree for tree, number in zip(trees, n_sets, strict=True) if number]
-    _require(
-        all(number > 0 or not tree.keys() & {*_OF_CATEGORIES} for tree, number in zip(trees, n_sets, strict=True)),
-        "sets of categories",
-    )
+    numbers = np.array(chosen, dtype=np.str_).astype(np.int64)
+    _require(np.all(numbers < available[by_set]), "the number of a set of categories")
+    with_sets = [tree for tree in trees if tree["num_cat"] != "0"]
+    without = [tree for tree in trees if tree["num_cat"] == "0"]
+    _require(not any(tree.keys() & {*_OF_CATEGORIES} for tree in without), "sets of categories")
     lengths = n_sets[n_sets > 0] + 1
     bounds = _wholes(with_sets, "cat_boundaries", lengths)
     first, last = np.cumsum(lengths) - lengths, np.cumsum(lengths) - 1
