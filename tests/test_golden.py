@@ -15,6 +15,17 @@ CHANGED: list[tuple[str, str]] = [
         "not unique where T = 1 or the classes separate",
     ),
     ("maxent/three classes/*: decision_function", "log-probabilities, as of every classifier of more than two classes"),
+    ("diagnostics/groups/*: */low", "the interval is that of right forecasts, around the mean forecast"),
+    ("diagnostics/groups/*: */high", "the interval is that of right forecasts, around the mean forecast"),
+    ("diagnostics/groups/*: */off", "the share is tested with the variance of the forecasts"),
+    ("audit/*: groups/*", "the interval is that of right forecasts; half of the level is for groups"),
+    ("audit/*: line/*", "by maximum likelihood, and among the sizes"),
+    ("audit/*: verdict", "from tests, sizes and power"),
+    ("audit/*: scores/*", "held-out numbers come from the folds of calibrate and fit"),
+    ("audit/*: decision/*", "held-out numbers come from the folds of calibrate and fit"),
+    ("audit/*: reliability_after/*", "held-out numbers come from the folds of calibrate and fit"),
+    ("audit/*: murphy/*", "held-out numbers come from the folds of calibrate and fit"),
+    ("files/command audit: *", "the summary has tests and sizes; the verdict comes from them"),
     ("prevalence/corrected/zeros and ones: decision_function", "±1e100 where it was infinite"),
 ]
 
