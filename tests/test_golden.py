@@ -18,6 +18,17 @@ CHANGED: list[tuple[str, str]] = [
     ("boosting/adaboost*: train_losses_", "begins with the base rate, which learners must beat, and no longer with ½"),
     ("boosting/adaboost*: validation_losses_", "begins with the base rate, which learners must beat, no longer with ½"),
     ("calibration/*isotonic, ensemble: *", "one calibrator of all held-out scores, no longer one for each fold"),
+    ("diagnostics/groups/*: */low", "the interval is that of right forecasts, around the mean forecast"),
+    ("diagnostics/groups/*: */high", "the interval is that of right forecasts, around the mean forecast"),
+    ("diagnostics/groups/*: */off", "the share is tested with the variance of the forecasts"),
+    ("audit/*: groups/*", "the interval is that of right forecasts; half of the level is for groups"),
+    ("audit/*: line/*", "by maximum likelihood, and among the sizes"),
+    ("audit/*: verdict", "from tests, sizes and power"),
+    ("audit/*: scores/*", "held-out numbers come from the folds of calibrate and fit"),
+    ("audit/*: decision/*", "held-out numbers come from the folds of calibrate and fit"),
+    ("audit/*: reliability_after/*", "held-out numbers come from the folds of calibrate and fit"),
+    ("audit/*: murphy/*", "held-out numbers come from the folds of calibrate and fit"),
+    ("files/command audit: *", "the summary has tests and sizes; the verdict comes from them"),
     ("prevalence/corrected/zeros and ones: decision_function", "±1e100 where it was infinite"),
     *(
         (f"audit/*: {curve}*/{part}", "bands of 95 %, as all intervals")

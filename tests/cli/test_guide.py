@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 
 from properly.cli import COMMANDS
 from properly.cli.candidates import CANDIDATES
-from properly.cli.main import FAILED, INTERRUPTED, MISUSED, OK, TERMINATED, make_parser
+from properly.cli.main import CHECK_FAILED, FAILED, INTERRUPTED, MISUSED, OK, TERMINATED, make_parser
 from properly.files import FORMATS
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "guides" / "command-line.md").read_text(encoding="utf-8")
@@ -41,7 +41,7 @@ def test_methods_formats_and_exit_codes_are_listed():
     for name, candidate in CANDIDATES.items():
         assert f"| `{candidate.usage(name)}` | {candidate.about}" in GUIDE
     assert all(f"`{ending}`" in GUIDE for ending in FORMATS)
-    assert all(f"| {code} |" in GUIDE for code in (OK, FAILED, MISUSED, INTERRUPTED, TERMINATED))
+    assert all(f"| {code} |" in GUIDE for code in (OK, FAILED, MISUSED, CHECK_FAILED, INTERRUPTED, TERMINATED))
 
 
 @pytest.mark.slow
