@@ -61,6 +61,8 @@ def made(kind, n_classes=2):
 def fitted(kind, y=Y):
     """A fitted model, and what its predictions take."""
     model = made(kind, len(np.unique(y)))
+    if "random_state" in model.get_params():
+        model.set_params(random_state=0)
     scores = SCORES if len(np.unique(y)) == 2 else X
     if kind is GroupwiseCalibration:
         return model.fit(scores, y, GROUPS), (scores, GROUPS)

@@ -60,6 +60,7 @@ def test_calibrators(method, library):
 )
 def test_options_of_calibrators(model, library):
     assert_same(model.fit(SCORES, Y), NEW_SCORES, library)
+    model.set_params(input="score")  # ones could be probabilities
     assert_same(model.fit(np.ones(20), np.arange(20) % 2), NEW_SCORES, library)
 
 

@@ -261,7 +261,7 @@ BAD = {
     "two columns": ((np.column_stack([-SCORES, SCORES]), Y), "pass the column of the second class"),
     "three columns": ((np.column_stack([SCORES] * 3), Y), r"shape \(n,\) or \(n, 1\)"),
     "too few columns": ((np.column_stack([SCORES] * 2), np.arange(50) % 3), r"shape \(n, 3\)"),
-    "lengths": ((SCORES[:-1], Y), "scores has 49 rows, y has 50"),
+    "lengths": ((SCORES[:-1], Y), "y has 50 rows, scores has 49"),
     "negative weight": ((SCORES, Y, -np.ones(50)), "sample_weight must not be negative, got -1.0"),
     "no weight": ((SCORES, Y, np.zeros(50)), "zero for every row"),
     "no weight in a class": ((SCORES, Y, Y), "every row of class 0 has weight 0"),

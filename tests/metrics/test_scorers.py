@@ -32,9 +32,11 @@ def test_every_scorer_is_its_metric(data, name):
             expected = getattr(metrics.score_decomposition(y, p, **options), metric)
         elif metric == "auc":
             expected = metrics.auc(y, p, **options).area
+        elif metric == "kernel_calibration_error":
+            expected = metrics.kernel_calibration_error(y, p, **options).error
         else:
             expected = getattr(metrics, metric)(y, p, **options)
-        assert SCORERS[name](model, X, y, **options) == pytest.approx(sign * expected, rel=1e-12)
+        assert SCORERS[name](model, X, y, **options) == pytest.approx(sign * expected, rel=1e-12, abs=1e-15)
     assert np.isfinite(cross_val_score(LogisticRegression(), X, y, scoring=SCORERS[name])).all()
 
 
