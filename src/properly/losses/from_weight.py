@@ -1,4 +1,4 @@
-"""Proper losses from a weight function: any smooth one, by quadrature, or a point mass."""
+"""Proper losses from a weight function: any one, by quadrature, or a point mass."""
 
 from __future__ import annotations
 
@@ -10,37 +10,39 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from scipy import special as sc
 
-from properly.inputs.options import check_finite
+from properly.inputs.options import check_finite, check_interval
 from properly.links import Link
 from properly.losses.base import Loss
 from properly.numeric.arrays import namespace, on_host
 from properly.numeric.limits import SMALLEST_NORMAL
-from properly.numeric.probabilities import Array, Probabilities
+from properly.numeric.probabilities import Array, Probabilities, product
 
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
+_RULE, _COARSER_RULE = np.polynomial.legendre.leggauss(16), np.polynomial.legendre.leggauss(11)
 _OWN_WEIGHT = "a weight function of your own"
+# Panels in the log-odds z, from p = 1e-148, where even p^-2 is a number, to the last p below 1, where q = 2^-53. They
+# are halved where a coarser rule, or the same over both halves, gives another integral; beyond the ends ω is a power of p or q.
+_FIRST, _LAST = -340.0, 53.0 * np.log(2.0)
+_EDGES = np.concatenate([-np.geomspace(-_FIRST, 40.0, 60), np.arange(-39.75, 36.6, 0.25), [_LAST]])
+_MOST_HALVINGS = 50
+_ACCURACY = 1e-14  # of a panel, relative to the integral over all
 _LAST_BELOW_ONE = 1.0 - 2.0**-53
-# Panels in the log-odds z: fine where probabilities are ordinary, widening towards p = 2e-308; z = 36.7 is q = 1e-16.
-_LEFT = -np.concatenate([np.arange(0.0, 40.0, 0.25), np.geomspace(40.0, 708.0, 60)])[::-1]
-_EDGES = np.concatenate([_LEFT, np.arange(0.25, 36.6, 0.25), [np.log(_LAST_BELOW_ONE) - np.log(2.0**-53)]])
-
-
-class _Table(NamedTuple):
-    below: Array  # ∫ u ω(u) du from 0 to each panel edge
-    above: Array  # ∫ (1-u) ω(u) du from each panel edge to 1
 
 
 @dataclass(frozen=True)
 class LossFromWeight(Loss):
     """The proper loss of a weight function ω that you supply; L₀ and L₁ are integrated numerically.
 
-    ω is evaluated between p = 2e-308 and p = 1 - 1e-16 and taken as constant beyond. It should be smooth, since digits
-    are lost near a jump, and the integrals of p ω(p) near 0 and of (1-p) ω(p) near 1 must be finite.
+    ω may be any function, with jumps (a box) and singular ends (the boosting weight p^(-3/2) (1-p)^(-3/2)): panels of
+    the integral are halved until they agree, and beyond p = 1e-148 and 1 - p = 1e-16 ω is continued by the power that
+    it follows there. The integrals of p ω(p) near 0 and of (1-p) ω(p) near 1 must be finite: otherwise the loss is
+    infinite. For Beta weights the result equals `BetaLoss` to about 1e-10.
 
     Parameters
     ----------
     function : callable
         ω, from a NumPy array of probabilities to an array of the same shape; finite and never negative inside (0, 1).
+    points : tuple of float, default ()
+        Probabilities at which ω jumps, if it could be missed otherwise, as a box that is narrower than 0.003.
 
     Examples
     --------
@@ -48,14 +50,21 @@ class LossFromWeight(Loss):
     >>> loss = LossFromWeight(lambda p: 1 / (p * (1 - p)))  # log loss, by quadrature
     >>> bool(np.isclose(loss.loss1(0.25), np.log(4), rtol=1e-12))
     True
+    >>> box = LossFromWeight(lambda p: (p > 0.2) & (p < 0.4))
+    >>> bool(np.isclose(box.loss0(0.5), (0.4**2 - 0.2**2) / 2, rtol=1e-10))
+    True
     """
 
     function: Callable[[Array], Array]
+    points: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         if not callable(self.function):
             raise ValueError(f"function must be callable, a weight function of p, got {self.function!r}.")
+        for point in self.points:
+            check_interval(point, "points", 0.0, 1.0)
         p = np.union1d(np.linspace(0.0005, 0.9995, 1000), sc.expit(np.linspace(-36.0, 36.0, 200)))
+        p = np.union1d(p, _beside(self.points))
         try:
             weight = np.asarray(self.function(p), dtype=np.float64)
         except TypeError as error:
@@ -71,9 +80,14 @@ class LossFromWeight(Loss):
             raise ValueError(f"function must be finite and never negative, got {value} at p = {p[where]:.6g}.")
         if not weight.any():
             raise ValueError("function must not be zero everywhere.")
-        for name, share in zip(("p ω(p) near 0", "(1-p) ω(p) near 1"), _outermost_shares(self), strict=True):
-            if not share < 1e-6:
-                raise ValueError(f"the integral of {name} must be finite for this function; the loss is infinite.")
+        with np.errstate(all="ignore"):
+            table = _table(self)
+        for name, variable, end in (("p ω(p) near 0", "p", table.left), ("(1-p) ω(p) near 1", "(1-p)", table.right)):
+            if not end.power > -2.0:
+                raise ValueError(
+                    f"the integral of {name} must be finite for this function, which grows like "
+                    f"{variable}^{end.power:.3g} there: the loss is infinite."
+                )
 
     def _at(self, p: Array) -> Array:
         inside = np.clip(p, SMALLEST_NORMAL, _LAST_BELOW_ONE)
@@ -82,47 +96,122 @@ class LossFromWeight(Loss):
     def _weight(self, at: Probabilities) -> Array:
         return on_host(self._at, at.p, what=_OWN_WEIGHT)
 
-    def _integrals(self, start: Array, stop: Array) -> tuple[Array, Array]:
-        """∫ u ω du and ∫ (1-u) ω du between two log-odds, with du = u (1-u) dz."""
-        half = 0.5 * (stop - start)
-        z = (0.5 * (start + stop))[..., None] + half[..., None] * _NODES
-        u, not_u = sc.expit(z), sc.expit(-z)
-        common = self._at(u) * u * not_u * (half[..., None] * _WEIGHTS)
-        return (common * u).sum(axis=-1), (common * not_u).sum(axis=-1)
-
     def _losses(self, at: Probabilities) -> tuple[Array, Array]:
         return on_host(self._integrated, at.log_p, at.log_q, what=_OWN_WEIGHT)
 
     def _integrated(self, log_p: Array, log_q: Array) -> tuple[Array, Array]:
-        z = np.clip(log_p - log_q, _EDGES[0], _EDGES[-1])
-        panel = np.clip(np.searchsorted(_EDGES, z, side="right") - 1, 0, len(_EDGES) - 2)
-        below, _ = self._integrals(_EDGES[panel], z)
-        _, above = self._integrals(z, _EDGES[panel + 1])
-        table = _table(self)
-        return table.below[panel] + below, table.above[panel + 1] + above
+        table, z = _table(self), log_p - log_q
+        inside = np.clip(z, _FIRST, _LAST)
+        panel = np.clip(np.searchsorted(table.edges, inside, side="right") - 1, 0, len(table.edges) - 2)
+        below = table.below[panel] + _integrals(self, table.edges[panel], inside, table.right.power)[0]
+        above = table.above[panel + 1] + _integrals(self, inside, table.edges[panel + 1], table.right.power)[1]
+        below, above = table.left.beyond(_FIRST - z, below, above)
+        above, below = table.right.beyond(z - _LAST, above, below)
+        return below, above
+
+
+class _End(NamedTuple):
+    """Where the panels end: from there on ω is a power of p (or of q on the right)."""
+
+    power: float
+    height: float  # of the integrand of the other loss, d/dz ∫ (1-u) ω du on the left
+    rest: float  # ∫ u ω du from there to 0 on the left, ∫ (1-u) ω du from there to 1 on the right
+
+    @classmethod
+    def of(cls, power: float, own: float, other: float) -> _End:
+        if not own > 0.0:
+            return cls(power, other, 0.0)
+        return cls(power, other, own / (power + 2.0) if power > -2.0 else np.inf)
+
+    def beyond(self, distance: Array, own: Array, other: Array) -> tuple[Array, Array]:
+        """The integrals at a distance beyond the end; the one that has its end here, and the one that has not."""
+        distance = np.maximum(distance, 0.0)
+        rate = self.power + 1.0
+        growth = distance if rate == 0.0 else -np.expm1(-rate * distance) / rate
+        far = distance > 0.0
+        smaller = self.rest * np.exp(-(rate + 1.0) * distance)
+        return np.where(far, smaller, own), np.where(far, other + product(self.height, growth), other)
+
+
+class _Table(NamedTuple):
+    edges: Array  # of the panels, in log-odds
+    below: Array  # ∫ u ω(u) du from 0 to each edge
+    above: Array  # ∫ (1-u) ω(u) du from each edge to 1
+    left: _End
+    right: _End
+
+
+def _integrals(
+    loss: LossFromWeight, start: Array, stop: Array, power: float, rule: tuple[Array, Array] = _RULE
+) -> tuple[Array, Array]:
+    """∫ u ω du and ∫ (1-u) ω du between two log-odds, with du = u (1-u) dz.
+
+    ω takes u only, and 1 - u has few digits near 1: what was lost is restored by the power of 1 - u that ω follows.
+    """
+    half, (nodes, weights) = 0.5 * (stop - start), rule
+    z = (0.5 * (start + stop))[..., None] + half[..., None] * nodes
+    u, not_u = sc.expit(z), sc.expit(-z)
+    seen = 1.0 - np.clip(u, SMALLEST_NORMAL, _LAST_BELOW_ONE)
+    restored = loss._at(u) * np.where(u > 0.5, (not_u / seen) ** power, 1.0)
+    common = restored * u * not_u * (half[..., None] * weights)
+    return (common * u).sum(axis=-1), (common * not_u).sum(axis=-1)
 
 
 @lru_cache(maxsize=32)
 def _table(loss: LossFromWeight) -> _Table:
     """The integrals up to every panel edge; cached outside the loss, which is an immutable parameter."""
-    with np.errstate(all="ignore"):
-        below, above = loss._integrals(_EDGES[:-1], _EDGES[1:])
+    near_zero, near_one = sc.expit([_FIRST, _FIRST + 40.0]), 1.0 - 0.5 ** np.array([52.0, 44.0])
+    left_power = _power(loss._at(near_zero), np.log(near_zero))
+    right_power = _power(loss._at(near_one), np.log1p(-near_one))
+    edges = np.union1d(_EDGES, sc.logit(np.asarray(loss.points, dtype=np.float64)))
+    edges = _halved(loss, edges, right_power)
+    below, above = _integrals(loss, edges[:-1], edges[1:], right_power)
+    first, last = float(sc.expit(_FIRST)), 2.0**-53
+    height, height_right = float(loss._at(np.array(first))), float(loss._at(np.array(_LAST_BELOW_ONE)))
+    left = _End.of(left_power, height * first**2, height * first)
+    right = _End.of(right_power, height_right * last**2, height_right * last)
     return _Table(
-        np.concatenate([[0.0], np.cumsum(below)]),
-        np.concatenate([np.cumsum(above[::-1])[::-1], [0.0]]),
+        edges,
+        left.rest + np.concatenate([[0.0], np.cumsum(below)]),
+        right.rest + np.concatenate([np.cumsum(above[::-1])[::-1], [0.0]]),
+        left,
+        right,
     )
 
 
-def _outermost_shares(loss: LossFromWeight) -> tuple[float, float]:
-    """The shares of the outermost panels in the integrals up to p = 1/2; nearly 0 if the integrals are finite."""
-    table, middle = _table(loss), int(np.searchsorted(_EDGES, 0.0))
-    return _share(table.below[8], table.below[middle]), _share(table.above[-9], table.above[middle])
+def _power(weight: Array, log_distance: Array) -> float:
+    """The power of the distance to an end that ω follows there; 0 where ω is 0."""
+    if not (weight > 0.0).all():
+        return 0.0
+    power = float(np.diff(np.log(weight))[0] / np.diff(log_distance)[0])
+    nearest = round(2.0 * power) / 2.0
+    return nearest if abs(power - nearest) < 1e-9 else power
 
 
-def _share(part: float, whole: float) -> float:
-    if not np.isfinite(whole):
-        return np.inf
-    return float(part / whole) if whole > 0.0 else 0.0
+def _halved(loss: LossFromWeight, edges: Array, power: float) -> Array:
+    """Edges of panels that are fine enough."""
+
+    def whole(start: Array, stop: Array, rule: tuple[Array, Array] = _RULE) -> Array:
+        return np.add(*_integrals(loss, start, stop, power, rule))
+
+    start, stop = edges[:-1], edges[1:]
+    accuracy = _ACCURACY * whole(start, stop).sum()
+    for _ in range(_MOST_HALVINGS):
+        found, middle = whole(start, stop), 0.5 * (start + stop)
+        halves = whole(start, middle) + whole(middle, stop)
+        difference = np.maximum(np.abs(found - halves), np.abs(found - whole(start, stop, _COARSER_RULE)))
+        start, middle, stop = (each[difference > accuracy] for each in (start, middle, stop))
+        if len(middle) == 0:
+            break
+        edges = np.union1d(edges, middle)
+        start, stop = np.concatenate([start, middle]), np.concatenate([middle, stop])
+    return edges
+
+
+def _beside(points: tuple[float, ...]) -> Array:
+    """Probabilities on either side of points."""
+    p = np.asarray(points, dtype=np.float64)
+    return np.concatenate([np.nextafter(p, 0.0), np.nextafter(p, 1.0)])
 
 
 @dataclass(frozen=True)
