@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 from scipy import optimize
 
+from properly import load, save
+from properly.datasets import make_rare_events
+from properly.linear import ProperLinearClassifier
 from properly.links import GEV, Cauchit, Cloglog, Loglog, Probit
 from properly.losses import (
     LOSSES,
@@ -15,7 +18,9 @@ from properly.losses import (
     CostWeightedLoss,
     GEVLoss,
     LogLoss,
+    LossFromPartial,
     LossFromWeight,
+    MixtureLoss,
     SquaredLoss,
     get_loss,
 )
@@ -39,6 +44,10 @@ SMOOTH = [
     *map(CanonicalLoss, (Probit(), Cloglog(), Cauchit())),
     LossFromWeight(asymmetric),
     LossFromWeight(bump),
+    LossFromWeight(lambda p: (p * (1.0 - p)) ** -1.5),
+    LossFromPartial(lambda p: -np.log(p)),
+    LossFromPartial(at0=lambda p: p**2 / 2.0),
+    0.1 * LogLoss() + BetaLoss.tailored(0.3, 30),
 ]
 UNBOUNDED_BELOW = {GEVLoss(1.0), GEVLoss(1.5), CanonicalLoss(Cauchit())}
 BOUNDED_BELOW = [loss for loss in SMOOTH if loss not in UNBOUNDED_BELOW]
@@ -387,9 +396,28 @@ def test_weight_at_the_ends(loss, at0, at1):
 
 
 class TestWeightFunctions:
-    def test_narrow_weights_are_fine(self):
-        loss = LossFromWeight(lambda p: (np.abs(p - 0.3) < 0.01).astype(float))
-        np.testing.assert_allclose(loss.loss1(0.1), 0.02 * 0.7, rtol=0.1)
+    @pytest.mark.parametrize("alpha", [-0.95, -0.5, 0.0, 0.3, 1.0, 50.0])
+    @pytest.mark.parametrize("beta", [-0.95, -0.5, 0.0, 7.0, 50.0])
+    def test_beta_weights(self, alpha, beta):
+        loss, closed = LossFromWeight(lambda p: p ** (alpha - 1) * (1 - p) ** (beta - 1)), BetaLoss(alpha, beta)
+        p = np.array([1e-200, 1e-20, 1e-6, 0.01, 0.2, 0.5, 0.9, 1 - 1e-4, 1 - 1e-9])
+        for name in ("loss0", "loss1"):
+            found, true = getattr(loss, name)(p), getattr(closed, name)(p)
+            np.testing.assert_allclose(found, true, rtol=1e-8, atol=1e-290)
+
+    @pytest.mark.parametrize(("low", "high"), [(0.2, 0.4), (0.29, 0.31), (1e-5, 2e-5), (0.9, 1.0 - 1e-6)])
+    def test_boxes(self, low, high):
+        loss = LossFromWeight(lambda p: (p > low) & (p < high))
+        middle, square = 0.5 * (low + high), 0.5 * (high**2 - low**2)
+        np.testing.assert_allclose(loss.loss0([0.5 * low, high]), [0.0, square], rtol=1e-8)
+        np.testing.assert_allclose(loss.loss0(middle), 0.5 * (middle**2 - low**2), rtol=1e-8)
+        np.testing.assert_allclose(loss.loss1(0.5 * low), high - low - square, rtol=1e-8)
+
+    def test_points_of_a_narrow_box(self):
+        narrow = LossFromWeight(lambda p: (p > 0.2) & (p < 0.2001), points=(0.2, 0.2001))
+        np.testing.assert_allclose(narrow.loss0(0.5), 0.5 * (0.2001**2 - 0.2**2), rtol=1e-8)
+        with pytest.raises(ValueError, match=r"points must be above 0 and below 1, got 1\.5"):
+            LossFromWeight(np.ones_like, points=(1.5,))
 
     @pytest.mark.parametrize(
         ("function", "message"),
@@ -409,3 +437,89 @@ class TestWeightFunctions:
         before = dict(vars(loss))
         loss.loss1(0.3), loss.canonical_link.inverse(0.1)
         assert vars(loss) == before
+
+
+class TestPartialLosses:
+    @pytest.mark.parametrize("closed", [LogLoss(), SquaredLoss(), BoostingLoss(), BetaLoss(0.5, 2), BetaLoss(2, 0.5)])
+    def test_one_part_determines_the_other(self, closed):
+        p = np.linspace(0.01, 0.99, 50)
+        for loss in (
+            LossFromPartial(lambda p: closed.loss1(p) + 3.0),  # constants do not matter
+            LossFromPartial(at0=closed.loss0),
+            LossFromPartial(closed.loss1, closed.loss0),
+        ):
+            np.testing.assert_allclose(loss.loss0(p), closed.loss0(p), rtol=1e-7, atol=1e-12)
+            np.testing.assert_allclose(loss.loss1(p), closed.loss1(p), rtol=1e-7, atol=1e-12)
+            np.testing.assert_allclose(loss.weight(p), closed.weight(p), rtol=1e-5)
+
+    def test_it_is_fitted_like_its_closed_form(self):
+        X, y, _ = make_rare_events(400, 3, rate=0.3, random_state=0)
+        given, closed = (
+            ProperLinearClassifier(loss, "logit").fit(X, y) for loss in (LossFromPartial(lambda p: -np.log(p)), "log")
+        )
+        np.testing.assert_allclose(given.coef_, closed.coef_, rtol=1e-4)
+
+    @pytest.mark.parametrize("r", [1.0, 1.5, 3.0])
+    def test_power_losses_are_not_proper(self, r):
+        assert LossFromPartial(lambda p: (1 - p) ** 2, lambda p: p**2)
+        with pytest.raises(ValueError, match="not proper together: at p = "):
+            LossFromPartial(lambda p: (1 - p) ** r, lambda p: p**r)
+
+    @pytest.mark.parametrize(
+        ("parts", "message"),
+        [
+            ({}, "at1 or at0 must be given"),
+            ({"at1": 3.0}, "at1 must be callable"),
+            ({"at1": lambda p: p}, "at1 must fall in p .* it does not at p = "),
+            ({"at0": lambda p: 1 - p}, "at0 must rise in p"),
+            ({"at1": lambda p: 1 / p}, "at1 must have a finite integral near p = 0"),
+            ({"at1": lambda p: -np.log(1 - p)}, "at1 must be finite at p = 1"),
+            ({"at0": np.zeros_like}, "at0 must not be constant"),
+            ({"at1": lambda p: np.where(p < 0.5, np.nan, 1 - p)}, "at1 must be finite inside"),
+        ],
+    )
+    def test_parts_of_no_proper_loss_are_refused(self, parts, message):
+        with pytest.raises(ValueError, match=message):
+            LossFromPartial(**parts)
+
+
+class TestMixtures:
+    def test_everything_adds_up(self):
+        one, two = LogLoss(), CostWeightedLoss(0.3)
+        mixture = np.float64(0.5) * one + 2 * (two * 3)
+        assert isinstance(mixture, MixtureLoss)
+        for name in ("loss0", "loss1", "entropy"):
+            expected = 0.5 * getattr(one, name)(P) + 6.0 * getattr(two, name)(P)
+            np.testing.assert_allclose(getattr(mixture, name)(P), expected, rtol=1e-12)
+        assert not mixture.smooth
+        assert (one + SquaredLoss()).smooth
+        with pytest.raises(ValueError, match="no canonical link"):
+            _ = mixture.canonical_link
+
+    def test_a_mixture_of_point_masses_scores_as_its_parts(self):
+        costs, factors = (0.1, 0.25, 0.6), (1.0, 2.0, 0.5)
+        mixture = factors[0] * CostWeightedLoss(costs[0]) + factors[1] * CostWeightedLoss(costs[1])
+        mixture = mixture + factors[2] * CostWeightedLoss(costs[2])
+        expected = sum(a * (1.0 - c) * (c > P) for a, c in zip(factors, costs, strict=True))
+        np.testing.assert_allclose(mixture.loss1(P), expected, rtol=1e-14)
+
+    def test_it_is_fitted_and_saved(self, tmp_path):
+        X, y, _ = make_rare_events(400, 3, rate=0.3, random_state=0)
+        loss = 0.25 * LogLoss() + 0.75 * LogLoss()
+        model = ProperLinearClassifier(loss, "logit").fit(X, y)
+        np.testing.assert_allclose(model.coef_, ProperLinearClassifier().fit(X, y).coef_, rtol=1e-5)
+        save(model, tmp_path / "model.skops")
+        again = load(tmp_path / "model.skops")
+        assert again.loss == loss
+        np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+
+    @pytest.mark.parametrize("factor", [0.0, -1.0, np.inf, np.nan, "a", True])
+    def test_factors_are_above_zero(self, factor):
+        with pytest.raises(ValueError, match="the factor of a loss must be above 0 and finite"):
+            MixtureLoss((LogLoss(),), (factor,))
+
+    def test_only_losses_are_added(self):
+        with pytest.raises(TypeError):
+            LogLoss() + 1.0
+        with pytest.raises(ValueError, match="of one length, at least 1"):
+            MixtureLoss((), ())

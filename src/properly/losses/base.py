@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from properly.inputs.options import check_interval
 from properly.links import Link
 from properly.losses.canonical import CanonicalLink
 from properly.numeric.arrays import floats, is_boolean, namespace
@@ -29,6 +31,8 @@ class Loss(ABC):
 
     smooth: ClassVar[bool] = True
     """Whether the loss can be minimised by its gradient."""
+
+    __array_ufunc__ = None  # so that a number of NumPy times a loss is a loss, not an array
 
     def weight(self, p: ArrayLike, q: ArrayLike | None = None) -> Array:
         """The weight function ω(p)."""
@@ -59,6 +63,21 @@ class Loss(ABC):
         with np.errstate(all="ignore"):
             return unwrap(mix(truth.p, *self._losses(truth), truth.q))
 
+    def __mul__(self, factor: float) -> MixtureLoss:
+        return MixtureLoss((self,), (factor,))
+
+    __rmul__ = __mul__
+
+    def __add__(self, other: Loss) -> MixtureLoss:
+        if not isinstance(other, Loss):
+            return NotImplemented
+        losses, factors = zip(*self._terms(), *other._terms(), strict=True)
+        return MixtureLoss(losses, factors)
+
+    def _terms(self) -> list[tuple[Loss, float]]:
+        """The losses of which this one is the weighted sum."""
+        return [(self, 1.0)]
+
     @property
     def canonical_link(self) -> Link:
         """The link ψ with ψ' = ω, which makes the composite convex with gradient p - y; ψ(1/2) = 0 but for GEV."""
@@ -84,6 +103,86 @@ class Loss(ABC):
     def _curvatures(self, link: Link, v: Array) -> tuple[Array, Array]:
         """The second derivatives in v of (L₀, L₁), here by central differences of the gradients."""
         return central_difference(lambda at: self._gradients(link, at), v)
+
+
+@dataclass(frozen=True, repr=False)
+class MixtureLoss(Loss):
+    """A weighted sum of proper losses, which is proper, since weight functions add.
+
+    Made by arithmetic: ``0.1 * LogLoss() + BetaLoss.tailored(0.3, 30)`` has a gradient everywhere, and cares most for
+    decisions at 0.3.
+
+    Parameters
+    ----------
+    losses : tuple of losses
+    factors : tuple of float
+        What each is multiplied by, above 0.
+
+    Examples
+    --------
+    >>> from properly.losses import CostWeightedLoss, LogLoss
+    >>> loss = 2 * LogLoss() + 0.5 * CostWeightedLoss(0.2)
+    >>> loss
+    2 * LogLoss() + 0.5 * CostWeightedLoss(cost=0.2)
+    >>> bool(np.isclose(loss.loss1(0.1), 2 * np.log(10) + 0.5 * 0.8))
+    True
+    """
+
+    losses: tuple[Loss, ...]
+    factors: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if not self.losses or len(self.losses) != len(self.factors):
+            raise ValueError(
+                f"losses and factors must be of one length, at least 1, got {len(self.losses)} and {len(self.factors)}."
+            )
+        for loss, factor in zip(self.losses, self.factors, strict=True):
+            if not isinstance(loss, Loss):
+                raise ValueError(f"losses must be losses, got {loss!r}.")
+            check_interval(factor, "the factor of a loss", 0.0)
+
+    def __repr__(self) -> str:
+        return " + ".join(f"{factor:g} * {loss!r}" for loss, factor in self._terms())
+
+    def __mul__(self, factor: float) -> MixtureLoss:
+        check_interval(factor, "the factor of a loss", 0.0)
+        return MixtureLoss(self.losses, tuple(float(factor) * each for each in self.factors))
+
+    __rmul__ = __mul__
+
+    @property
+    def smooth(self) -> bool:  # type: ignore[override]
+        return all(loss.smooth for loss in self.losses)
+
+    @property
+    def canonical_link(self) -> Link:
+        for loss in self.losses:
+            if not loss.smooth:
+                return loss.canonical_link  # which says why there is none
+        return CanonicalLink(self)
+
+    def _terms(self) -> list[tuple[Loss, float]]:
+        return list(zip(self.losses, map(float, self.factors), strict=True))
+
+    def _weight(self, at: Probabilities) -> Array:
+        first, *others = (factor * loss._weight(at) for loss, factor in self._terms())
+        return sum(others, first)
+
+    def _losses(self, at: Probabilities) -> tuple[Array, Array]:
+        return self._sum(lambda loss: loss._losses(at))
+
+    def _gradients(self, link: Link, v: Array) -> tuple[Array, Array]:
+        return self._sum(lambda loss: loss._gradients(link, v))
+
+    def _curvatures(self, link: Link, v: Array) -> tuple[Array, Array]:
+        return self._sum(lambda loss: loss._curvatures(link, v))
+
+    def _sum(self, pair: Callable[[Loss], tuple[Array, Array]]) -> tuple[Array, Array]:
+        """The pairs of all losses, weighted and added up."""
+        (first0, first1), *others = (
+            (factor * at0, factor * at1) for (at0, at1), factor in ((pair(loss), a) for loss, a in self._terms())
+        )
+        return sum((each[0] for each in others), first0), sum((each[1] for each in others), first1)
 
 
 def central_difference(function: Callable[[Array], tuple[Array, Array]], v: Array) -> tuple[Array, Array]:

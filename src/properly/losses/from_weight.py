@@ -19,10 +19,11 @@ from properly.numeric.probabilities import Array, Probabilities, product
 
 _RULE, _COARSER_RULE = np.polynomial.legendre.leggauss(16), np.polynomial.legendre.leggauss(11)
 _OWN_WEIGHT = "a weight function of your own"
-# Panels in the log-odds z, from p = 1e-148, where even p^-2 is a number, to the last p below 1, where q = 2^-53. They
-# are halved where a coarser rule, or the same over both halves, gives another integral; beyond the ends ω is a power of p or q.
-_FIRST, _LAST = -340.0, 53.0 * np.log(2.0)
-_EDGES = np.concatenate([-np.geomspace(-_FIRST, 40.0, 60), np.arange(-39.75, 36.6, 0.25), [_LAST]])
+# Panels in the log-odds z, from p = 1e-304 (or 1e-148, where even p^-2 is a number) to the last p below 1, where
+# q = 2^-53. They are halved where a coarser rule, or the same over both halves, gives another integral.
+_FARTHEST, _FAR, _LAST = -700.0, -340.0, 53.0 * np.log(2.0)
+_EDGES = np.concatenate([-np.geomspace(-_FARTHEST, -_FAR, 20), -np.geomspace(-_FAR, 40.0, 60)])
+_EDGES = np.union1d(_EDGES, np.concatenate([np.arange(-39.75, 36.6, 0.25), [_LAST]]))
 _MOST_HALVINGS = 50
 _ACCURACY = 1e-14  # of a panel, relative to the integral over all
 _LAST_BELOW_ONE = 1.0 - 2.0**-53
@@ -33,7 +34,7 @@ class LossFromWeight(Loss):
     """The proper loss of a weight function ω that you supply; L₀ and L₁ are integrated numerically.
 
     ω may be any function, with jumps (a box) and singular ends (the boosting weight p^(-3/2) (1-p)^(-3/2)): panels of
-    the integral are halved until they agree, and beyond p = 1e-148 and 1 - p = 1e-16 ω is continued by the power that
+    the integral are halved until they agree, and beyond p = 1e-304 and 1 - p = 1e-16 ω is continued by the power that
     it follows there. The integrals of p ω(p) near 0 and of (1-p) ω(p) near 1 must be finite: otherwise the loss is
     infinite. For Beta weights the result equals `BetaLoss` to about 1e-10.
 
@@ -85,8 +86,8 @@ class LossFromWeight(Loss):
         for name, variable, end in (("p ω(p) near 0", "p", table.left), ("(1-p) ω(p) near 1", "(1-p)", table.right)):
             if not end.power > -2.0:
                 raise ValueError(
-                    f"the integral of {name} must be finite for this function, which grows like "
-                    f"{variable}^{end.power:.3g} there: the loss is infinite."
+                    f"the integral of {name} must be finite for this function, which grows like {variable}^-2 or "
+                    "faster there: the loss is infinite."
                 )
 
     def _at(self, p: Array) -> Array:
@@ -101,11 +102,11 @@ class LossFromWeight(Loss):
 
     def _integrated(self, log_p: Array, log_q: Array) -> tuple[Array, Array]:
         table, z = _table(self), log_p - log_q
-        inside = np.clip(z, _FIRST, _LAST)
+        inside = np.clip(z, table.edges[0], _LAST)
         panel = np.clip(np.searchsorted(table.edges, inside, side="right") - 1, 0, len(table.edges) - 2)
         below = table.below[panel] + _integrals(self, table.edges[panel], inside, table.right.power)[0]
         above = table.above[panel + 1] + _integrals(self, inside, table.edges[panel + 1], table.right.power)[1]
-        below, above = table.left.beyond(_FIRST - z, below, above)
+        below, above = table.left.beyond(table.edges[0] - z, below, above)
         above, below = table.right.beyond(z - _LAST, above, below)
         return below, above
 
@@ -130,7 +131,7 @@ class _End(NamedTuple):
         growth = distance if rate == 0.0 else -np.expm1(-rate * distance) / rate
         far = distance > 0.0
         smaller = self.rest * np.exp(-(rate + 1.0) * distance)
-        return np.where(far, smaller, own), np.where(far, other + product(self.height, growth), other)
+        return np.where(far, smaller, own), np.where(far, other + product(np.asarray(self.height), growth), other)
 
 
 class _Table(NamedTuple):
@@ -160,15 +161,16 @@ def _integrals(
 @lru_cache(maxsize=32)
 def _table(loss: LossFromWeight) -> _Table:
     """The integrals up to every panel edge; cached outside the loss, which is an immutable parameter."""
-    near_zero, near_one = sc.expit([_FIRST, _FIRST + 40.0]), 1.0 - 0.5 ** np.array([52.0, 44.0])
+    first = _FARTHEST if np.isfinite(loss._at(sc.expit(_FARTHEST))) else _FAR
+    near_zero, near_one = sc.expit([first, first + 40.0]), 1.0 - 0.5 ** np.array([52.0, 44.0])
     left_power = _power(loss._at(near_zero), np.log(near_zero))
     right_power = _power(loss._at(near_one), np.log1p(-near_one))
-    edges = np.union1d(_EDGES, sc.logit(np.asarray(loss.points, dtype=np.float64)))
+    edges = np.union1d(_EDGES[first <= _EDGES], sc.logit(np.asarray(loss.points, dtype=np.float64)))
     edges = _halved(loss, edges, right_power)
     below, above = _integrals(loss, edges[:-1], edges[1:], right_power)
-    first, last = float(sc.expit(_FIRST)), 2.0**-53
-    height, height_right = float(loss._at(np.array(first))), float(loss._at(np.array(_LAST_BELOW_ONE)))
-    left = _End.of(left_power, height * first**2, height * first)
+    p, last = float(near_zero[0]), 2.0**-53
+    height, height_right = float(loss._at(near_zero)[0]), float(loss._at(np.array(_LAST_BELOW_ONE)))
+    left = _End.of(left_power, height * p * p, height * p)
     right = _End.of(right_power, height_right * last**2, height_right * last)
     return _Table(
         edges,
@@ -180,7 +182,9 @@ def _table(loss: LossFromWeight) -> _Table:
 
 
 def _power(weight: Array, log_distance: Array) -> float:
-    """The power of the distance to an end that ω follows there; 0 where ω is 0."""
+    """The power of the distance to an end that ω follows there; 0 where ω is 0, -∞ where it is infinite."""
+    if not np.isfinite(weight).all():
+        return -np.inf
     if not (weight > 0.0).all():
         return 0.0
     power = float(np.diff(np.log(weight))[0] / np.diff(log_distance)[0])

@@ -51,9 +51,9 @@ def refuse_what_cannot_be_found(names: list[str], model: Any) -> None:
     """A file has names of types and functions only: refuse a name that leads nowhere, or to what only exists now."""
     for name in names:
         module, _, attribute = name.rpartition(".")
-        if attribute == "LossFromWeight":
+        if attribute in ("LossFromWeight", "LossFromPartial"):
             raise ModelFileError(
-                f"this {type(model).__name__} cannot be saved: LossFromWeight holds a function, and files hold no "
+                f"this {type(model).__name__} cannot be saved: {attribute} holds a function, and files hold no "
                 "code; use a loss with parameters, such as BetaLoss."
             )
         if module == "__main__" or not hasattr(sys.modules.get(module), attribute):

@@ -44,7 +44,9 @@ _PLAIN = frozenset(
     }
 )
 _WITH_METRICS = ("properly.metrics.", "sklearn.metrics.")
-_CALLS_ITS_ARGUMENT = frozenset({"properly.losses.from_weight.LossFromWeight"})
+_CALLS_ITS_ARGUMENT = frozenset(
+    {"properly.losses.from_partial.LossFromPartial", "properly.losses.from_weight.LossFromWeight"}
+)
 
 # What scikit-learn has that may be in a file: all of a package or module, or some of its classes.
 _OF_SCIKIT_LEARN = {
