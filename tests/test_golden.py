@@ -15,6 +15,7 @@ CHANGED: list[tuple[str, str]] = [
         "not unique where T = 1 or the classes separate",
     ),
     ("maxent/three classes/*: decision_function", "log-probabilities, as of every classifier of more than two classes"),
+    ("losses/*/from weight: *", "the last 1e-16 before p = 1 are integrated, too: by 1.4e-8 there"),
     ("boosting/adaboost*: train_losses_", "begins with the base rate, which learners must beat, and no longer with ½"),
     ("boosting/adaboost*: validation_losses_", "begins with the base rate, which learners must beat, no longer with ½"),
     ("calibration/*isotonic, ensemble: *", "one calibrator of all held-out scores, no longer one for each fold"),
