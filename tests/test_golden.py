@@ -22,14 +22,36 @@ CHANGED: list[tuple[str, str]] = [
     ("diagnostics/groups/*: */low", "the interval is that of right forecasts, around the mean forecast"),
     ("diagnostics/groups/*: */high", "the interval is that of right forecasts, around the mean forecast"),
     ("diagnostics/groups/*: */off", "the share is tested with the variance of the forecasts"),
-    ("audit/*: groups/*", "the interval is that of right forecasts; half of the level is for groups"),
+    *(
+        (f"audit/*: groups/{part}", "the interval is that of right forecasts; half of the level is for groups")
+        for part in ("low", "high", "confidence")
+    ),
     ("audit/*: line/*", "by maximum likelihood, and among the sizes"),
     ("audit/*: verdict", "from tests, sizes and power"),
-    ("audit/*: scores/*", "held-out numbers come from the folds of calibrate and fit"),
-    ("audit/*: decision/*", "held-out numbers come from the folds of calibrate and fit"),
-    ("audit/*: reliability_after/*", "held-out numbers come from the folds of calibrate and fit"),
-    ("audit/*: murphy/*", "held-out numbers come from the folds of calibrate and fit"),
-    ("files/command audit: *", "the summary has tests and sizes; the verdict comes from them"),
+    *(
+        (f"audit/*: {part}", "held-out numbers come from the folds of calibrate and fit")
+        for part in (
+            "scores/*/after",
+            "scores/*/gain/*",
+            "scores/*/parts_after/*",
+            "decision/after",
+            "decision/saving/*",
+            "reliability_after/*",
+            "murphy/errors",
+        )
+    ),
+    *(
+        (f"files/command audit: {part}", "as in the audit itself")
+        for part in (
+            "log_odds_slope*",
+            "scores/*/gain*",
+            "scores/*/recalibrated",
+            "decision/cost_recalibrated",
+            "decision/saving*",
+            "groups/*/outside",
+            "groups/*/share_*",
+        )
+    ),
     ("prevalence/corrected/zeros and ones: decision_function", "±1e100 where it was infinite"),
     *(
         (f"audit/*: {curve}*/{part}", "bands of 95 %, as all intervals")

@@ -6,6 +6,7 @@ import pytest
 
 from properly.links import Logit
 from properly.losses import BetaLoss
+from properly.losses import beta_pair as pair
 from properly.losses.beta_pair import beta_pair
 from properly.numeric import special
 
@@ -94,3 +95,20 @@ def test_shapes_of_arrays_are_kept():
     assert loss.loss0(p).shape == (2, 3)
     assert loss.loss0(p)[0, 1] == loss.loss0(0.5)
     assert loss.loss0(np.empty(0)).shape == (0,)
+
+
+@pytest.mark.parametrize("x", [np.nan, 1.5])
+def test_continued_fractions_end(x, monkeypatch):
+    monkeypatch.setattr(pair, "_DEEPEST", 100)
+    if np.isnan(x):
+        assert np.isnan(pair._by_fraction(np.array([x]), 2.0, 3.5)).all()
+    else:  # beyond its domain there is no limit
+        with pytest.raises(ArithmeticError, match=r"does not converge within 100 terms at a = 2.0, b = 3.5"):
+            pair._by_fraction(np.array([x]), 2.0, 3.5)
+
+
+def test_fractions_of_incomplete_integrals_end(monkeypatch):
+    monkeypatch.setattr(special, "_DEEPEST", 20)
+    assert np.isnan(special.upper_gamma(-0.5, np.array([np.nan])))
+    with pytest.raises(ArithmeticError, match="does not converge within 20 terms"):
+        special.upper_gamma(-0.5, np.array([2.0]))

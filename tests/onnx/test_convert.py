@@ -44,6 +44,7 @@ from properly.maxent import Maxent
 from properly.numeric import functions as fn
 from properly.numeric.arrays import namespace
 from properly.onnx import to_onnx
+from properly.onnx.traceable import once
 from properly.prevalence import PriorCorrectedClassifier
 
 onnx = pytest.importorskip("onnx", reason="needs the extra onnx")
@@ -467,3 +468,10 @@ def test_the_part_that_cannot_be_written_is_named():
         to_onnx(CalibratedClassifier(LogisticRegression(), Sorted()).fit(X, Y))
     with pytest.raises(NotImplementedError, match=r"Sorted cannot be written as ONNX: its prediction"):
         to_onnx(Sorted().fit(SCORES, Y))
+
+
+def test_a_part_runs_once_for_each_choice_of_options():
+    """Probabilities must not be taken for the scores that were asked for first."""
+    calls = []
+    asked = once(lambda X, *options: calls.append(options) or len(calls))
+    assert [asked(X), asked(X), asked(X, ("raw_scores", True)), asked(X)] == [1, 1, 2, 1]

@@ -23,6 +23,7 @@ from properly.numeric.probabilities import Array, Probabilities
 
 _OFFSET = 4.0  # in u = 1/(distance + 4): about where the fewest powers are needed
 _DEGREE = 20  # leaves 1e-14 for the most concentrated weight functions, and less for others
+_DEEPEST = 100_000  # of the continued fraction; the largest parameters of `BetaLoss` need some thousands
 
 
 class BetaPair:
@@ -102,8 +103,8 @@ def _by_fraction(x: Array, a: float, b: float) -> Array:
 
     For x up to about (a+1)/(a+b+2) that is a depth of some √(a+b). Reference: DLMF 8.17.22.
     """
-    depth, previous = 8, np.full_like(x, np.nan)
-    while True:
+    depth, previous = 8, np.full_like(x, np.inf)
+    while depth < _DEEPEST:
         m = np.arange(depth, dtype=np.float64)
         odd = -(a + m) * (a + b + m) / ((a + 2.0 * m) * (a + 2.0 * m + 1.0))
         even = (m + 1.0) * (b - m - 1.0) / ((a + 2.0 * m + 1.0) * (a + 2.0 * m + 2.0))
@@ -111,6 +112,7 @@ def _by_fraction(x: Array, a: float, b: float) -> Array:
         for coefficient in np.column_stack((odd, even)).ravel()[::-1]:
             value = 1.0 + coefficient * x / value
         value = 1.0 / (a * value)
-        if np.all(np.abs(value - previous) <= 4.0 * EPS * value):
+        if not np.any(np.abs(value - previous) > 4.0 * EPS * value):
             return value
         depth, previous = depth + depth // 2, value
+    raise ArithmeticError(f"a continued fraction does not converge within {_DEEPEST} terms at a = {a}, b = {b}.")

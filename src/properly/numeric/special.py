@@ -23,6 +23,7 @@ from properly.numeric.probabilities import Array
 
 _LARGE_B = 10.0  # beyond, scipy.special.betainc is cheaper than the recurrence in b
 _SMALL_T = 2.0  # the series of Gamma(a, T) serves below, its continued fraction above
+_DEEPEST = 10_000  # of a continued fraction; the parameters that losses may have need some hundreds
 
 
 # --- building blocks -----------------------------------------------------------------
@@ -66,12 +67,13 @@ def _stieltjes_fraction(coefficients: Callable[[int], Array], z: Array) -> Array
     which the enclosure closes for the largest z serves every z.
     """
     worst, depth = np.array([np.fmax.reduce(z, axis=None, initial=0.0)]), 8
-    while True:
+    while depth < _DEEPEST:
         c = coefficients(depth)
         one_end, other_end = _convergent(c, worst), _convergent(c[:-1], worst)
         if not np.any(np.abs(other_end - one_end) > EPS * one_end):
             return _convergent(c, z)
         depth += depth // 4
+    raise ArithmeticError(f"a continued fraction does not converge within {_DEEPEST} terms at z = {worst[0]}.")
 
 
 # --- incomplete beta -----------------------------------------------------------------

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 from contextvars import copy_context
 from inspect import signature
 from traceback import walk_tb
@@ -39,10 +37,11 @@ def to_onnx(model: Any, n_features: int | None = None) -> Any:
     `CalibratedClassifier` and `PriorCorrectedClassifier` around these or scikit-learn's linear classifiers; pipelines
     with `StandardScaler` and `SimpleImputer`; and calibrators, links and losses of others that are written in this way.
     (Of the two probabilities that scikit-learn's `LogisticRegression` itself gives, one has fewer digits where it is
-    small.) Operators that runtimes lack in float64 (Erf, Atan, Asinh) are made of others.
+    small.) Operators that runtimes lack in float64 (Erf, Atan, Asinh) are made of others. onnxruntime takes a factor
+    for 1 if it is 1 in float32: a fitted scale less than 6e-8 from 1 may change probabilities by up to 2e-8.
 
     The trees of `ProperBoostingClassifier` and of LightGBM's own classifier become one operator, with thresholds and
-    sums in float64, which onnxruntime has from 1.20 on. Other estimators of scikit-learn go through skl2onnx if it is
+    sums in float64, which onnxruntime has from 1.21 on. Other estimators of scikit-learn go through skl2onnx if it is
     installed, and are as exact as it makes them, often to six digits. Another library's subclass of an estimator of
     scikit-learn is refused: it may do anything.
 
@@ -79,8 +78,7 @@ def to_onnx(model: Any, n_features: int | None = None) -> Any:
     inputs = _inputs(model, n_features)
     outputs = copy_context().run(_predicted, model, inputs)
     proto = spox.build(*({name: each.unwrap_spox() for name, each in part.items()} for part in (inputs, outputs)))
-    n_classes = len(model.classes_)
-    for output, shape in zip(proto.graph.output, (("n",), ("n", n_classes)), strict=True):
+    for output, shape in zip(proto.graph.output, (("n",), ("n", len(model.classes_))), strict=True):
         kind = output.type.tensor_type.elem_type
         output.CopyFrom(onnx.helper.make_tensor_value_info(output.name, kind, shape))
     proto.producer_name, proto.graph.name = "properly", type(model).__name__
@@ -124,11 +122,14 @@ def _inputs(model: Any, n_features: int | None) -> dict[str, Any]:
             raise ValueError(f"a column is called {taken.pop()!r}, as an output of the graph is; rename it before fit.")
         kinds = {name: ndonnx.float64 if known is None else ndonnx.utf8 for name, known in model.input_columns.items()}
         return {name: ndonnx.argument(shape=("n", 1), dtype=kind) for name, kind in kinds.items()}
+    name, width = "X", getattr(model, "n_features_in_", n_features)
     if isinstance(model, Calibrator):
         name, width = "scores", 1 if len(model.classes_) == 2 else len(model.classes_)
-    else:
-        name, width = "X", _n_features(model, n_features)
-    return {name: ndonnx.argument(shape=("n", width), dtype=ndonnx.float64)}
+    elif width is None:
+        raise ValueError(f"{type(model).__name__} does not know how many columns X has; pass n_features.")
+    elif n_features not in (None, width):
+        raise ValueError(f"n_features must be {width}, as the model was fitted with, got {n_features!r}.")
+    return {name: ndonnx.argument(shape=("n", int(width)), dtype=ndonnx.float64)}
 
 
 def _rows(model: Any, inputs: dict[str, Any]) -> Any:
@@ -144,57 +145,32 @@ def _rows(model: Any, inputs: dict[str, Any]) -> Any:
 def _positions(texts: Any, known: tuple[str, ...]) -> Any:
     """The places of texts among those that are known, that after the last for others, nan for an empty one."""
     xp, encoder = namespace(texts), require("spox.opset.ai.onnx.ml.v5", "onnx").label_encoder
-    places = {"": -1} | {text: place for place, text in enumerate(known)}
-    found = encoder(
-        texts.unwrap_spox(), keys_strings=[*places], values_int64s=[*places.values()], default_int64=len(known)
-    )
-    place = xp.astype(xp.asarray(found), xp.float64)
-    return xp.where(place < 0.0, math.nan, place)
+    keys, places = ["", *known], [math.nan, *map(float, range(len(known)))]
+    found = encoder(texts.unwrap_spox(), keys_strings=keys, values_floats=places, default_float=float(len(known)))
+    return xp.astype(xp.asarray(found), xp.float64)
 
 
 def _predicted(model: Any, inputs: dict[str, Any]) -> dict[str, Any]:
     """The labels and probabilities of arrays without values, as the model itself computes them."""
+    # Constants are evaluated by onnx itself: onnxruntime, which spox prefers, would start a session for each.
+    spox = require("spox._value_prop", "onnx")
+    before, spox._VALUE_PROP_BACKEND = spox._VALUE_PROP_BACKEND, spox.ValuePropBackend.REFERENCE
     try:
-        part = traceable(model)
-        with _fast_constants():
-            rows = _rows(model, inputs)
-            probabilities, label = part.predict_proba(rows), part.predict(rows)
+        part, rows = traceable(model), _rows(model, inputs)
+        probabilities, label = part.predict_proba(rows), part.predict(rows)
     except NotImplementedError:
         raise
     except (AttributeError, IndexError, TypeError, ValueError) as error:
-        name, part, reason = type(model).__name__, _failed_part(error), " ".join(str(error).split())[:200]
-        whose = "its prediction" if part in (None, name) else f"the prediction of its part {part}"
+        name, reason = type(model).__name__, " ".join(str(error).split())[:200]
+        owners = (frame.f_locals.get("self") for frame, _ in walk_tb(error.__traceback__))
+        *_, innermost = name, *(type(owner).__name__ for owner in owners if isinstance(owner, BaseEstimator))
+        whose = "its prediction" if innermost == name else f"the prediction of its part {innermost}"
         raise NotImplementedError(
             f"{name} cannot be written as ONNX: {whose} does not run on arrays without values ({reason})"
         ) from error
+    finally:
+        spox._VALUE_PROP_BACKEND = before
     xp = namespace(probabilities)
     for kind, dtype in (("integral", xp.int64), ("real floating", xp.float64)):
         label = xp.astype(label, dtype) if xp.isdtype(label.dtype, kind) else label
     return {"label": label, "probabilities": probabilities}
-
-
-def _failed_part(error: Exception) -> str | None:
-    """The class of the innermost estimator that an error came from."""
-    owners = [frame.f_locals.get("self") for frame, _ in walk_tb(error.__traceback__)]
-    names = [type(owner).__name__ for owner in owners if isinstance(owner, BaseEstimator)]
-    return names[-1] if names else None
-
-
-@contextmanager
-def _fast_constants() -> Iterator[None]:
-    """Constants are evaluated by onnx itself; onnxruntime, which spox prefers, would start a session for each."""
-    backends = require("spox._value_prop", "onnx")
-    before, backends._VALUE_PROP_BACKEND = backends._VALUE_PROP_BACKEND, backends.ValuePropBackend.REFERENCE
-    try:
-        yield
-    finally:
-        backends._VALUE_PROP_BACKEND = before
-
-
-def _n_features(model: Any, given: int | None) -> int:
-    known = getattr(model, "n_features_in_", given)
-    if known is None:
-        raise ValueError(f"{type(model).__name__} does not know how many columns X has; pass n_features.")
-    if given is not None and known != given:
-        raise ValueError(f"n_features must be {known}, as the model was fitted with, got {given!r}.")
-    return int(known)

@@ -18,8 +18,8 @@ _FOR_SINGLE = frozenset({"Imputer", "Binarizer", "LinearRegressor", "SVMRegresso
 _TREES = ("sklearn.tree.", "sklearn.ensemble.")
 
 
-def converted(model: Any, X: Any, options: dict[str, Any]) -> list[Any]:
-    """The outputs of an estimator, numbers in float64."""
+def converted(model: Any, X: Any, *options: tuple[str, Any]) -> list[Any]:
+    """The outputs of an estimator, numbers in float64; options of skl2onnx by their names."""
     try:
         import skl2onnx
         from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
@@ -29,21 +29,22 @@ def converted(model: Any, X: Any, options: dict[str, Any]) -> list[Any]:
         ) from error
     if not hasattr(model, "fit"):
         raise NotImplementedError(f"{type(model).__name__} cannot be written as ONNX: it is no estimator.")
-    kinds: list[Any] = [DoubleTensorType, FloatTensorType]
-    if type(model).__module__.startswith(_TREES):  # which read their rows in float32 themselves
-        kinds = [FloatTensorType]
+    is_tree = type(model).__module__.startswith(_TREES)  # trees read their rows in float32 themselves
     reasons = []
-    for kind in kinds:
+    for kind in (FloatTensorType,) if is_tree else (DoubleTensorType, FloatTensorType):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of what skl2onnx does to scikit-learn
                 proto = skl2onnx.convert_sklearn(
                     model,
                     initial_types=[("X", kind([None, int(model.n_features_in_)]))],
-                    options={id(model): options} if options else None,
+                    options={id(model): dict(options)} if options else None,
                     target_opset={"": OPSET, "ai.onnx.ml": ML_OPSET},
                 )
-            _check_part(proto, kind is FloatTensorType)
+            require("onnx", "onnx").checker.check_model(proto, full_check=True)
+            lacking = {node.op_type for node in proto.graph.node} & _FOR_SINGLE
+            if lacking and kind is DoubleTensorType:
+                raise NotImplementedError(f"runtimes have {', '.join(sorted(lacking))} in float32 only.")
         except Exception as error:  # skl2onnx has many of its own
             reasons.append(error)
             continue
@@ -62,14 +63,6 @@ def _joined(proto: Any, X: Any, single: bool) -> list[Any]:
         warnings.simplefilter("ignore")  # shapes that cannot be inferred
         outputs = [xp.asarray(each) for each in require("spox", "onnx").inline(proto)(X.unwrap_spox()).values()]
     return [xp.astype(each, xp.float64) if each.dtype == xp.float32 else each for each in outputs]
-
-
-def _check_part(model: Any, single: bool) -> None:
-    """Refuse a graph that no runtime would load."""
-    require("onnx", "onnx").checker.check_model(model, full_check=True)
-    lacking = {node.op_type for node in model.graph.node} & _FOR_SINGLE
-    if lacking and not single:
-        raise NotImplementedError(f"runtimes have {', '.join(sorted(lacking))} in float32 only.")
 
 
 def _is_single(model: Any) -> bool:

@@ -11,7 +11,6 @@ from copy import copy
 from dataclasses import replace
 from functools import partial
 from math import isnan
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -27,21 +26,21 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.metaestimators import available_if
 
 from properly.boosting import ProperBoostingClassifier
-from properly.calibration import CalibratedClassifier, Calibrator
-from properly.classifier import chosen, log_probabilities, probabilities
+from properly.calibration import CalibratedClassifier
+from properly.classifier import LogScoreClassifier, chosen, log_probabilities, probabilities
 from properly.inputs.unwrap import inside
 from properly.numeric import functions as fn
 from properly.numeric.arrays import beside, columns_of, constant, namespace
 from properly.numeric.limits import LARGEST
 from properly.onnx.foreign import converted
 from properly.onnx.trees import tree_sums
-from properly.prevalence import PriorCorrectedClassifier
 
 
 def traceable(model: Any) -> Any:
     """A classifier that predicts for arrays without values as the fitted model does for others."""
     if is_kind(model, Pipeline):
-        return Pipeline([*_steps(model.steps[:-1]), (model.steps[-1][0], traceable(model.steps[-1][1]))])
+        *steps, (name, last) = model.steps
+        return Pipeline([*((each, _transformer(step)) for each, step in steps), (name, traceable(last))])
     if is_kind(model, (BaseSearchCV, FrozenEstimator)):
         return traceable(inside(model))
     if any(package_of(kind) == "properly" for kind in type(model).__mro__):
@@ -76,13 +75,13 @@ def takes_columns(model: Any) -> bool:
 
 
 def once(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, run at its first call only: a part has one input in a graph, however often it is asked."""
-    results: list[Any] = []
+    """The function, run once for each choice of options: a part has one input in a graph, however often it is asked."""
+    results: dict[tuple[Any, ...], Any] = {}
 
-    def first(*args: Any) -> Any:
-        if not results:
-            results.append(function(*args))
-        return results[0]
+    def first(X: Any, *options: Any) -> Any:
+        if options not in results:
+            results[options] = function(X, *options)
+        return results[options]
 
     return first
 
@@ -95,39 +94,27 @@ def _own(model: Any) -> Any:
             replace(pair, estimator=traceable(pair.estimator), calibrator=_own(pair.calibrator))
             for pair in model.pairs_
         ]
-    held = next((name for name in ("estimator_", "classifier_", "classifier") if hasattr(model, name)), None)
-    if held is not None and not isinstance(model, CalibratedClassifier):
-        setattr(model, held, traceable(getattr(model, held)))
+    elif held := [name for name in ("estimator_", "classifier_", "classifier") if hasattr(model, name)]:
+        setattr(model, held[0], traceable(getattr(model, held[0])))
     if isinstance(model, ProperBoostingClassifier):
-        model._scores = once(partial(_boosted, model))  # type: ignore[method-assign]
-    if isinstance(model, Calibrator | PriorCorrectedClassifier):
+        trees = [None if booster is None else booster.dump_model() for booster in model._trees()]
+        model._scores = once(lambda X: tree_sums(trees, model._read(X)) + constant(model.starts_, X))  # type: ignore[method-assign]
+    if isinstance(model, LogScoreClassifier):
         model._log_scores = once(model._log_scores)  # type: ignore[method-assign]
     if takes_columns(model):
-        model._asked = once(model._asked)  # the label comes from the probabilities
+        model.predict_proba = once(model.predict_proba)  # the label comes from them
     return model
 
 
-def _boosted(model: ProperBoostingClassifier, X: Any) -> Any:
-    """The scores of `ProperBoostingClassifier`."""
-    trees = [None if booster is None else booster.dump_model() for booster in model._trees()]
-    return tree_sums(trees, model._read(X)) + constant(model.starts_, X)
-
-
-def _steps(steps: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
-    """The transformers of a pipeline; those of a pipeline within it follow one another."""
-    result = []
-    for name, step in steps:
-        if is_kind(step, Pipeline):
-            result += [(f"{name}-{inner}", part) for inner, part in _steps(step.steps)]
-        elif step is not None and step != "passthrough":
-            result.append((name, _transformer(step)))
-    return result
-
-
 def _transformer(step: Any) -> Any:
+    """What transforms arrays without values as a step of a pipeline does others."""
+    if step is None or step == "passthrough":
+        return step
+    if is_kind(step, Pipeline):
+        return Pipeline([(name, _transformer(inner)) for name, inner in step.steps])
     if is_kind(step, StandardScaler):
         return ScalerPart(step)
-    if is_kind(step, SimpleImputer) and isinstance(step.missing_values, Real) and isnan(step.missing_values):
+    if is_kind(step, SimpleImputer) and isinstance(nan := step.missing_values, float | np.floating) and isnan(nan):
         return ImputerPart(step)
     return TransformerPart(step)
 
@@ -137,31 +124,29 @@ def _is_plain_logistic(model: Any) -> bool:
 
     Until scikit-learn 1.8, several classes could also be fitted one versus rest, and two by a softmax.
     """
-    if not isinstance(model, LogisticRegression):
-        return False
     usual = getattr(model, "multi_class", "deprecated") in ("auto", "deprecated", "warn")
-    return usual and (len(model.classes_) == 2 or model.solver != "liblinear")
+    by_softmax = len(model.classes_) == 2 or getattr(model, "solver", None) != "liblinear"
+    return isinstance(model, LogisticRegression) and usual and by_softmax
 
 
 class Part(BaseEstimator):
     """What stands for a fitted estimator of another library."""
 
+    fit = None  # fitted already, but without the name it would not count as an estimator
+
     def __init__(self, model: Any) -> None:
         self.model = model
-        self._converted = once(converted)
+        self._converted = once(partial(converted, model))
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
-
-    def fit(self, X: Any, y: Any = None) -> Any:
-        raise NotImplementedError("a part of a graph is fitted already.")
 
 
 class TransformerPart(Part):
     """Any transformer."""
 
     def transform(self, X: Any) -> Any:
-        return self._converted(self.model, X, {})[0]
+        return self._converted(X)[0]
 
 
 class ScalerPart(Part):
@@ -174,10 +159,7 @@ class ScalerPart(Part):
 
 
 class ImputerPart(Part):
-    """`SimpleImputer` of nan: a number for each column; columns without one are dropped.
-
-    Those asked for are added, 1 where nan was.
-    """
+    """`SimpleImputer` of nan: a number for each column, dropped if it has none; if asked for, 1 where nan was."""
 
     def transform(self, X: Any) -> Any:
         xp, missing = namespace(X), namespace(X).isnan(X)
@@ -194,16 +176,16 @@ class ImputerPart(Part):
 class ClassifierPart(Part):
     """Any classifier."""
 
-    @property
-    def classes_(self) -> Any:
-        return self.model.classes_
+    def __init__(self, model: Any) -> None:
+        super().__init__(model)
+        self.classes_ = model.classes_
 
     def predict_proba(self, X: Any) -> Any:
-        return self._converted(self.model, X, {"zipmap": False})[1]
+        return self._converted(X, ("zipmap", False))[1]
 
     @available_if(lambda self: hasattr(self.model, "decision_function"))  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> Any:
-        scores = self._converted(self.model, X, {"zipmap": False, "raw_scores": True})[1]
+        scores = self._converted(X, ("zipmap", False), ("raw_scores", True))[1]
         return scores[:, 1] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> Any:
@@ -216,24 +198,24 @@ class LightGBMPart(ClassifierPart):
     def __init__(self, model: Any) -> None:
         super().__init__(model)
         self._dumped = model.booster_.dump_model()
-        self._sums = once(tree_sums)
+        self._sums = once(partial(tree_sums, [self._dumped]))
 
     @available_if(lambda self: hasattr(self.model, "decision_function"))  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> Any:
-        sums = self._sums([self._dumped], X)
+        sums = self._sums(X)
         return columns_of(sums)[0] if len(self.classes_) == 2 else sums
 
     def predict_proba(self, X: Any) -> Any:
         objective, *options = str(self._dumped.get("objective", "custom")).split()
         slope = next((float(each.removeprefix("sigmoid:")) for each in options if each.startswith("sigmoid:")), 1.0)
         if objective == "multiclass":
-            return fn.softmax(self._sums([self._dumped], X), axis=1)
+            return fn.softmax(self._sums(X), axis=1)
         if objective not in ("binary", "multiclassova"):
             raise NotImplementedError(
                 f"{type(self.model).__name__} cannot be written as ONNX with the objective {objective!r}; use binary, "
                 "multiclass or multiclassova."
             )
-        p = fn.expit(slope * self._sums([self._dumped], X))
+        p = fn.expit(slope * self._sums(X))
         return beside(1.0 - p, p) if objective == "binary" else p
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from properly.inputs.optional import require
 from properly.numeric.arrays import constant, namespace
 
-_AT_MOST, _IN_SET = 0, 6  # kinds of splits: BRANCH_LEQ, BRANCH_MEMBER
+_AT_MOST, _IN_SET = np.uint8(0), np.uint8(6)  # kinds of splits: BRANCH_LEQ, BRANCH_MEMBER
 _ADDED_UP = 1  # how trees are put together
 
 
@@ -57,33 +57,37 @@ class _Forest:
             only = {"split_feature": 0, "decision_type": "<=", "threshold": 0.0, "missing_type": "None"}
             tree = {**only, "left_child": tree, "right_child": tree}
         self.roots.append(len(self.splits))
-        pending: list[tuple[dict[str, Any], dict[str, Any], str]] = [(tree, {}, "root")]
+        pending: list[tuple[dict[str, Any], dict[str, Any], str]] = [(tree, {}, "true")]
         while pending:
             part, parent, side = pending.pop()
             is_leaf = "split_feature" not in part
-            parent[side], parent[f"{side} leaf"] = len(self.leaves if is_leaf else self.splits), int(is_leaf)
+            parent[f"{side}nodeids"], parent[f"{side}leafs"] = (
+                len(self.leaves if is_leaf else self.splits),
+                int(is_leaf),
+            )
             if not is_leaf:
-                self.splits.append(self._split(part))
-                pending += [(part[f"{each}_child"], self.splits[-1], each) for each in ("right", "left")]
+                split = self._split(part)
+                self.splits.append(split)
+                pending += [(part["right_child"], split, "false"), (part["left_child"], split, "true")]
             elif "leaf_coeff" in part:
                 raise NotImplementedError("LightGBM with linear_tree=True cannot be written as ONNX.")
             else:
                 self.leaves.append((part["leaf_value"] * share, score))
 
     def _split(self, split: dict[str, Any]) -> dict[str, Any]:
+        """The attributes of a split, but for the places of its children."""
         feature, threshold, missing = split["split_feature"], split["threshold"], split["missing_type"]
         if missing == "Zero":
             raise NotImplementedError("LightGBM with zero_as_missing=True cannot be written as ONNX.")
         if split["decision_type"] == "==":  # what is missing is in no set
             self.categorical.add(feature)
             self.sets += [*map(float, threshold.split("||")), np.nan]
-            return {"feature": feature, "kind": _IN_SET, "threshold": 0.0, "missing left": 0}
+            return {"featureids": feature, "modes": _IN_SET, "splits": 0.0, "missing_value_tracks_true": 0}
         left = split["default_left"] if missing == "NaN" else threshold >= 0.0  # else nan counts as 0
-        return {"feature": feature, "kind": _AT_MOST, "threshold": threshold, "missing left": int(left)}
+        return {"featureids": feature, "modes": _AT_MOST, "splits": threshold, "missing_value_tracks_true": int(left)}
 
     def operator(self, X: Any, n_scores: int) -> Any:
         values, scores = zip(*self.leaves, strict=True)
-        column = {name: [split[name] for split in self.splits] for name in self.splits[0]}
         return require("spox.opset.ai.onnx.ml.v5", "onnx").tree_ensemble(
             X,
             aggregate_function=_ADDED_UP,
@@ -91,13 +95,6 @@ class _Forest:
             leaf_weights=np.array(values),
             membership_values=np.array(self.sets) if self.sets else None,
             n_targets=n_scores,
-            nodes_falseleafs=column["right leaf"],
-            nodes_falsenodeids=column["right"],
-            nodes_featureids=column["feature"],
-            nodes_missing_value_tracks_true=column["missing left"],
-            nodes_modes=np.array(column["kind"], dtype=np.uint8),
-            nodes_splits=np.array(column["threshold"]),
-            nodes_trueleafs=column["left leaf"],
-            nodes_truenodeids=column["left"],
             tree_roots=self.roots,
+            **{f"nodes_{name}": np.array([split[name] for split in self.splits]) for name in self.splits[0]},
         )
