@@ -10,8 +10,9 @@ from scipy import special as sc
 from sklearn.base import clone
 from sklearn.metrics import log_loss
 
+import properly.calibration.auto as module
 from properly.calibration import AutoCalibration, IsotonicCalibration, PlattScaling, TemperatureScaling
-from properly.calibration.auto_maps import Labels, apply, fit_with_prior, for_many_classes, for_two_classes
+from properly.calibration.auto_maps import Labels, Waves, apply, fit_with_prior, for_many_classes, for_two_classes
 
 
 def two_classes(n, seed=0, log_odds=lambda s: s, scale=2.0, shift=-0.5):
@@ -92,7 +93,8 @@ def test_the_prior_of_slopes_is_shared_plus_own():
 def test_bends_have_no_straight_part():
     score, y = two_classes(300, scale=5.0)
     logits = np.column_stack([np.zeros(300), score])
-    for candidate in for_two_classes(logits, Labels(y, np.ones(300))):
+    labels = Labels(y, np.ones(300))
+    for candidate in for_two_classes(logits, labels, Waves.of(score, labels)):
         X = candidate.features(logits)[1]
         if X.shape[1] > 2:
             assert_allclose(X[:, :2].T @ X[:, 2:] / 300, 0.0, atol=1e-9)
@@ -274,6 +276,85 @@ def test_degenerate_data_have_finite_answers(case):
         assert p[:, 1] == pytest.approx(0.2, abs=0.06)
     if case == "equal logits":
         assert p == pytest.approx(1.0 / 3.0, abs=1e-6)
+
+
+# --- compression ---------------------------------------------------------------------
+
+
+def _normal(random, n):
+    return 2.0 * random.normal(size=n)
+
+
+SHAPES = {
+    "gaussian": (_normal, lambda s: 2.0 * np.tanh(s)),
+    "steep": (_normal, lambda s: 3.0 * np.tanh(4.0 * s + 2.0)),
+    "calibrated": (_normal, lambda s: s),
+    "heavy tails": (lambda random, n: random.standard_cauchy(n), np.arcsinh),
+    "skewed": (lambda random, n: np.exp(3.0 * random.normal(size=n)), lambda s: np.log(s) / 2.0 - 1.0),
+    "discrete": (lambda random, n: np.round(_normal(random, n), 1), lambda s: 0.7 * s),
+    "ties": (lambda random, n: np.round(_normal(random, n), 3), lambda s: 0.7 * s + 0.3 * np.sin(3.0 * s)),
+    "rare": (lambda random, n: _normal(random, n) - 10.0, lambda s: 1.2 * s + np.sin(s)),
+    "a gap": (lambda random, n: random.normal(size=n) + 6.0 * random.choice([-1, 1], n), lambda s: s / 2 + np.cos(s)),
+    "an atom": (lambda random, n: np.where(random.random(n) < 0.3, -27.6, _normal(random, n)), lambda s: 0.5 * s),
+}
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_compressed_rows_give_the_probabilities_of_all_rows(shape, weighted, monkeypatch):
+    random, (scores, log_odds) = np.random.default_rng(0), SHAPES[shape]
+    score = scores(random, 22_000)
+    y = random.random(len(score)) < sc.expit(log_odds(score))
+    weight = np.exp(random.normal(size=len(score))) if weighted else None
+    at = np.concatenate([score, np.linspace(1.2 * score.min(), 1.2 * score.max() + 1.0, 500)])
+    compressed = AutoCalibration(input="score").fit(score, y, weight)
+    monkeypatch.setattr(module, "_MOST_ROWS", 30_000)
+    exact = AutoCalibration(input="score").fit(score, y, weight)
+    rounding_only = shape == "discrete"
+    assert_allclose(
+        compressed.predict_proba(at), exact.predict_proba(at), rtol=0.0, atol=1e-12 if rounding_only else 1e-5
+    )
+    assert compressed.best_ == exact.best_
+    for name, weight_of in exact.weights_.items():
+        assert compressed.weights_[name] == pytest.approx(weight_of, abs=1e-3)
+
+
+def test_compression_sees_every_row(monkeypatch):
+    """Cells and knots far fewer than rows still give nearly the same."""
+    score, y = two_classes(60_000, log_odds=np.tanh)
+    p = AutoCalibration().fit(score, y).predict_proba(score)
+    for name, number in (("_CELLS", 500), ("_FINE_CELLS", 2_000), ("_KNOTS", 2_000)):
+        monkeypatch.setattr(module, name, number)
+    assert np.abs(AutoCalibration().fit(score, y).predict_proba(score) - p).max() < 1e-3
+
+
+def test_compressed_weights_are_repetitions_and_order_is_nothing():
+    score, y = two_classes(25_000, log_odds=np.tanh)
+    weight = np.random.default_rng(1).integers(1, 4, len(score))
+    p = AutoCalibration().fit(score, y, weight).predict_proba(score)
+    again = AutoCalibration().fit(np.repeat(score, weight), np.repeat(y, weight)).predict_proba(score)
+    assert_allclose(p, again, atol=1e-8)
+    order = np.random.default_rng(2).permutation(len(score))
+    assert_allclose(AutoCalibration().fit(score[order], y[order], weight[order]).predict_proba(score), p, atol=1e-8)
+
+
+def test_compressed_extremes_are_finite():
+    score, y = two_classes(25_000)
+    score[:4] = [-1e308, 1e308, -1e-310, 1e-310]
+    weight = np.where(np.arange(len(score)) < 2, 1e100, 1.0)
+    for each in (None, weight):
+        p = AutoCalibration(input="score").fit(score, y, each).predict_proba([-1e308, -1.0, 0.0, 2.0, 1e308])
+        assert np.all(np.isfinite(p))
+        assert p.sum(axis=1) == pytest.approx(1.0)
+
+
+def test_predictions_in_blocks_are_those_of_single_rows(monkeypatch):
+    for scores, y in (two_classes(300), three_classes(300)):
+        model = AutoCalibration().fit(scores, y)
+        p = model.predict_proba(scores)
+        monkeypatch.setattr(module, "_BLOCK", 100)
+        assert_allclose(model.predict_proba(scores), p, rtol=1e-13)
+        monkeypatch.undo()
 
 
 @pytest.mark.slow

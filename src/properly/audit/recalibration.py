@@ -13,6 +13,7 @@ from properly.crossfit import Mask, cross_calibrated, cross_fitted, stratified_f
 from properly.inputs.forecast import Forecast
 from properly.inputs.scores import ProbabilityReader
 from properly.links import Logit
+from properly.numeric.compression import cell_starts, classes_apart
 from properly.numeric.probabilities import Array
 
 N_FOLDS = 5
@@ -41,26 +42,10 @@ class Bins:
 
     @classmethod
     def of(cls, forecast: Forecast) -> Bins:
-        """A bin for every distinct probability if they are few.
-
-        Otherwise bins of equal mass, half of it from either class, so that a rare class has small bins as well.
-        """
-        positive, weight = forecast.positive, forecast.weight
+        """Bins are the cells of `properly.numeric.compression`: distinct probabilities if they are few."""
         score = ProbabilityReader.learn(forecast.p)(forecast.p)
-        order = np.argsort(score, kind="stable")
-        new = np.empty(len(score), dtype=bool)
-        new[0], new[1:] = True, np.diff(score[order]) > 0.0
-        place = np.cumsum(new, dtype=np.int32) - np.int32(1)
-        if place[-1] >= MOST_BINS:
-            mass = (0.5 / forecast.class_weight)[positive.view(np.int8)]
-            if weight is not None:
-                mass *= weight
-            coarse = np.minimum(np.cumsum(mass[order]) * MOST_BINS, MOST_BINS - 1).astype(np.int32)
-            # Equal probabilities stay together, in the bin of the last of them.
-            place = coarse[np.append(np.flatnonzero(new)[1:] - 1, len(new) - 1)][place]
-            place = np.cumsum(np.diff(place, prepend=place[0]) > 0, dtype=np.int32)
-        of_row = np.empty(len(score), dtype=np.int32)
-        of_row[order] = place
+        first = cell_starts(classes_apart(score, forecast.positive, forecast.weight), MOST_BINS)
+        of_row = np.searchsorted(first, score, "right").astype(np.int32) - np.int32(1)
         return cls(forecast, score, of_row, np.bincount(of_row, score) / np.bincount(of_row))
 
     def training_rows(self, train: Mask | None = None) -> tuple[Array, Mask, Array]:

@@ -123,12 +123,7 @@ class Waves:
         return fn.cos(np.pi * rank[:, None] * constant(k, score)) / constant(k**1.5, score)
 
 
-def candidates_for(logits: Array, labels: Labels) -> Iterator[Candidate]:
-    """The candidates for as many classes as there are logits in a row."""
-    return (for_two_classes if logits.shape[1] == 2 else for_many_classes)(logits, labels)
-
-
-def for_two_classes(logits: Array, labels: Labels) -> Iterator[Candidate]:
+def for_two_classes(logits: Array, labels: Labels, waves: Waves) -> Iterator[Candidate]:
     """Temperatures, straight lines and curves; `logits` has the columns 0 and log-odds."""
     score, weight = logits[:, 1], labels.weight
     standardize = Standardizer.of(score, weight)
@@ -141,7 +136,7 @@ def for_two_classes(logits: Array, labels: Labels) -> Iterator[Candidate]:
     straight = Straight(standardize)
     for name, base_slope, sds in lines:
         yield Candidate(f"{name} line", base_slope, straight, _precision(*sds))
-    kinds: dict[str, Callable[[Array], Array]] = {"asinh": Flattening(), "waves": Waves.of(score, labels)}
+    kinds: dict[str, Callable[[Array], Array]] = {"asinh": Flattening(), "waves": waves}
     for bent, bends in kinds.items():
         curve = Curve.of(straight, bends, score, weight)
         if curve is not None:
