@@ -6,6 +6,7 @@ import inspect
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.ensemble import BaggingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
@@ -58,7 +59,7 @@ def made(kind, n_classes=2):
     return kind(**arguments)
 
 
-def fitted(kind, y=Y):
+def fitted(kind, y=Y, weight=None, rows=slice(None)):
     """A fitted model, and what its predictions take."""
     model = made(kind, len(np.unique(y)))
     if "random_state" in model.get_params():
@@ -71,7 +72,7 @@ def fitted(kind, y=Y):
     if kind.__module__.startswith("properly.maxent"):
         codes = np.unique(y, return_inverse=True)[1]
         return model.fit(X, np.where(np.arange(len(y)) % 3 == 0, -1, codes)), (X,)  # some rows without a label
-    return model.fit(X, y), (X,)
+    return model.fit(X[rows], y, weight), (X,)
 
 
 def test_there_are_classifiers():
@@ -122,6 +123,44 @@ def test_it_is_a_classifier_that_must_be_fitted(kind):
     for method in ("predict", "predict_proba", "predict_log_proba", "decision_function"):
         with pytest.raises(NotFittedError, match="is not fitted yet"):
             getattr(clone(model), method)(*rows)
+
+
+FOUR = np.array(["a", "b", "c", "d"])[np.digitize(X[:, 0] + 0.5 * X[:, 1], [-0.7, 0.0, 0.7])]
+SUPERVISED = [  # those that learn from features and a label for every row, with no classifier inside
+    each
+    for each in CLASSIFIERS
+    if each.values[0].__module__.startswith(("properly.linear", "properly.boosting", "properly.tree"))
+]
+
+
+@pytest.mark.parametrize("kind", [each for each in SUPERVISED if each.id not in OF_TWO_CLASSES])
+def test_a_class_whose_rows_have_weight_0_has_probability_0(kind):
+    counted = FOUR != "b"
+    model, without = fitted(kind, FOUR, counted.astype(float))[0], fitted(kind, FOUR[counted], rows=counted)[0]
+    p = model.predict_proba(X)
+    assert list(model.classes_) == ["a", "b", "c", "d"]
+    assert np.all(p[:, 1] == 0.0)
+    np.testing.assert_allclose(p[:, [0, 2, 3]], without.predict_proba(X), rtol=1e-6)
+    assert not np.any(model.predict(X) == "b")
+
+
+@pytest.mark.parametrize("kind", SUPERVISED)
+@pytest.mark.parametrize("kept", [0, 1])
+def test_a_single_class_with_weight_is_certain(kind, kept):
+    model = made(kind).fit(X, Y, (kept == Y).astype(float))
+    np.testing.assert_allclose(model.predict_proba(X)[:, kept], 1.0, rtol=1e-6)
+    assert np.isfinite(model.decision_function(X)).all()
+    assert np.all(model.predict(X) == kept)
+
+
+@pytest.mark.filterwarnings("ignore:no weak learner lowers")
+@pytest.mark.parametrize("kind", SUPERVISED)
+def test_a_rare_class_can_be_bagged(kind):
+    rare = np.where(np.arange(len(Y)) < 2, 1, 0)  # a seventh of the bootstrap samples have neither row
+    bagged = BaggingClassifier(made(kind), n_estimators=8, random_state=0).fit(X, rare)
+    seen = [np.intersect1d(rows, [0, 1]).size for rows in bagged.estimators_samples_]
+    assert 0 in seen
+    assert 0.0 <= bagged.predict_proba(X)[:, 1].mean() < 0.5
 
 
 @pytest.mark.parametrize("kind", CLASSIFIERS)

@@ -487,12 +487,28 @@ def test_folds_are_lowered_to_the_rarest_class():
     assert len(model.pairs_) == 3
 
 
+@pytest.mark.parametrize("ensemble", [False, True])
+def test_a_split_that_lacks_a_class_is_left_out(ensemble):
+    rare = np.flatnonzero(y == 1)[:6]
+    rows = np.concatenate([rare, np.flatnonzero(y == 0)[:90], np.flatnonzero(y == 1)[6:20]])
+    labels = np.where(np.arange(len(rows)) < 6, "rare", np.where(y[rows] == 1, "b", "a"))
+    halves = [np.arange(3, 6), np.arange(3)]
+    splits = [(np.setdiff1d(np.arange(110), held), held) for held in (np.arange(6), *halves, np.arange(6, 110, 2))]
+    with pytest.warns(UserWarning, match="split 0 of cv have none of class 'rare', so that the split is left out"):
+        model = CalibratedClassifier(LogisticRegression(), "platt", cv=splits, ensemble=ensemble).fit(X[rows], labels)
+    expected = CalibratedClassifier(LogisticRegression(), "platt", cv=splits[1:], ensemble=ensemble).fit(X[rows], labels)
+    assert np.array_equal(model.predict_proba(X), expected.predict_proba(X))
+
+
 def test_errors_name_the_remedy():
     rows = np.append(np.flatnonzero(y == 0), np.flatnonzero(y == 1)[0])
     with pytest.raises(ValueError, match="class 1 has a single row"):
         CalibratedClassifier(LogisticRegression()).fit(X[rows], y[rows])
     order = np.argsort(y3, kind="stable")
-    with pytest.raises(ValueError, match="training rows of split 1 of cv have none of class 1; use stratified folds"):
+    with (
+        pytest.warns(UserWarning, match="of split . of cv have none of class ., so that the split is left out"),
+        pytest.raises(ValueError, match="no split of cv has training rows of every class"),
+    ):
         CalibratedClassifier(LogisticRegression(), cv=KFold(3)).fit(X3[order], y3[order])
     labels = np.where(y3 == 0, "a", "b").astype(object)
     labels[[10, 20, 250]] = "rare"

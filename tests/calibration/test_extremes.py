@@ -21,8 +21,10 @@ from properly.calibration import (
     PlattScaling,
     QuadraticScaling,
     SplineCalibration,
+    TemperatureScaling,
     VennAbersCalibration,
 )
+from properly.calibration.methods import METHODS
 
 DENSITIES = [
     GaussianCalibration,
@@ -128,3 +130,19 @@ def test_bins_of_neighbouring_numbers():
     score = np.repeat([1.0, np.nextafter(1.0, 2.0)], 5)
     model = HistogramBinning(2, input="score").fit(score, [0, 0, 0, 0, 1, 0, 1, 1, 1, 1])
     assert model.predict_proba(score[[0, -1]])[:, 1] == pytest.approx([0.2, 0.8])
+
+
+@pytest.mark.parametrize("scores", [[-1e-310, 1e-310, -2e-310, 3e-310], [0.0, 5e-324, 1e-323, 1.5e-323]])
+@pytest.mark.parametrize("method", [*METHODS.values(), lambda input: IsotonicCalibration("linear", input=input)])
+def test_subnormal_scores_have_probabilities(method, scores):
+    p = method(input="score").fit(scores, [0, 1, 0, 1]).predict_proba([*scores, 0.0, 1.0])
+    assert np.isfinite(p).all()
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
+
+
+def test_the_temperature_of_subnormal_scores():
+    for pair in ([-1e-310, 1e-310], [-1e-3, 1e-3]):
+        p = TemperatureScaling().fit(pair, [0, 1]).predict_proba([0.0, *pair])[:, 1]
+        assert p[0] == 0.5
+        assert p[1] == pytest.approx(1.0 - p[2])
+    assert p[2] == pytest.approx(2.0 / 3.0)  # a label is wrong with probability 1/3

@@ -598,7 +598,6 @@ class TestBadInput:
             ((X, np.zeros(len(X)), None, None), "one class only"),
             ((X, Y, -np.ones(len(X)), None), "must not be negative"),
             ((X, Y, np.zeros(len(X)), None), "zero for every row"),
-            ((X, Y, np.where(Y == 1, 0.0, 1.0), None), "every row of class 1 has weight 0"),
             ((X, Y, np.full(len(X), np.nan), None), "sample_weight must be finite"),
             ((X, Y, np.ones(3), None), "sample_weight has 3 entries"),
             ((X, Y[:-1], None, None), "inconsistent numbers of samples"),
@@ -616,6 +615,11 @@ class TestBadInput:
     def test_data(self, arguments, message):
         with pytest.raises(ValueError, match=message):
             ProperLinearClassifier().fit(*arguments)
+
+    def test_class_weight_of_a_class_that_is_not_there(self):
+        with pytest.warns(UserWarning, match=r"class_weight names 2, which is not among the classes \[0, 1\]"):
+            model = ProperLinearClassifier(class_weight={1: 3.0, 2: 5.0}).fit(X, Y)
+        assert np.array_equal(model.coef_, ProperLinearClassifier(class_weight={1: 3.0}).fit(X, Y).coef_)
 
     def test_prediction(self):
         model = ProperLinearClassifier().fit(X, Y)

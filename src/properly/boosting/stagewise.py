@@ -22,6 +22,7 @@ from properly.inputs.labels import require_two_classes
 from properly.inputs.optional import require
 from properly.links import Logit
 from properly.losses import BoostingLoss, Composite, LogLoss
+from properly.numeric.limits import FARTHEST
 from properly.numeric.probabilities import Array
 
 _BOOSTING, _LOG = Composite(BoostingLoss(), Logit()), Composite(LogLoss())
@@ -86,7 +87,8 @@ class AdaBoost(LogScoreClassifier):
         X : array or sparse matrix of shape (n_samples, n_features)
         y : array of shape (n_samples,), of two classes
         sample_weight : array of shape (n_samples,), optional
-            Weight 2 means the row twice, weight 0 not at all.
+            Weight 2 means the row twice, weight 0 not at all. A class whose rows all have weight 0 stays among
+            ``classes_``, with probability 0.
         eval_set : (X, y) or (X, y, sample_weight), optional
             Held-out rows, instead of a part of the others.
         """
@@ -94,9 +96,18 @@ class AdaBoost(LogScoreClassifier):
         X, labels = validate_data(self, X, y, **self._features_as())
         rows, self.classes_ = Rows.training(X, labels, sample_weight)
         require_two_classes(self.classes_)
+        if len(np.unique(rows.codes)) == 1:
+            self._be_certain(bool(rows.codes[0] == 1))
+            return self
         random = check_random_state(self.random_state)
         self._boost(*rows.divided(self, eval_set, random), random)
         return self
+
+    def _be_certain(self, positive: bool) -> None:
+        """Where all rows of positive weight have one class, it has probability 1."""
+        self.start_ = 0.5 * (FARTHEST if positive else -FARTHEST)
+        self.best_iteration_, self.estimators_, self.steps_ = 0, [], np.empty(0)
+        self.train_losses_, self.validation_losses_ = np.zeros(1), np.empty(0)
 
     def _boost(self, rows: Rows, held_out: Rows | None, random: np.random.RandomState) -> None:
         """Add learners until there are enough, the held-out loss no longer falls, or one is perfect."""

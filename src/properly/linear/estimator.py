@@ -18,11 +18,21 @@ from properly.engines import Engine, prediction_engine, training_engine
 from properly.inputs.features import checked_array
 from properly.inputs.labels import require_two_classes
 from properly.kernels import Block
-from properly.linear.fitting import Data, Fit, Penalty, check_limits, fit_linear, warn_about, weight_by_class
-from properly.links import Link
+from properly.linear.fitting import (
+    Data,
+    Fit,
+    Penalty,
+    certain_fit,
+    check_limits,
+    fit_linear,
+    warn_about,
+    weight_by_class,
+)
+from properly.links import Link, Logit
 from properly.losses.softmax import AnyComposite
 from properly.numeric import functions as fn
 from properly.numeric.arrays import Array, constant, is_foreign
+from properly.numeric.limits import FARTHEST
 from properly.solvers import Solution
 
 
@@ -119,6 +129,12 @@ class LinearEstimator(LinearPredictor):
     def _fits(self, engine: Engine, classes: NDArray[Any], class_weight: Array) -> tuple[Sequence[Fit], Link | None]:
         """The fits, which together give the rows of coef_, and the link (None: the softmax, or several links)."""
 
+    def _certain(self, engine: Engine, classes: NDArray[Any], class_weight: Array) -> tuple[Sequence[Fit], Link | None]:
+        """The fits where all rows of positive weight have one class: it has probability 1."""
+        intercept = np.where(class_weight > 0.0, FARTHEST, -FARTHEST)
+        two = len(classes) == 2
+        return [certain_fit(intercept[1:] if two else intercept, self.n_features_in_)], Logit() if two else None
+
     def fit(
         self,
         X: Any,
@@ -135,7 +151,8 @@ class LinearEstimator(LinearPredictor):
             memory.
         y : array of shape (n_samples,)
         sample_weight : array of shape (n_samples,), optional
-            A row of weight 2 counts like two equal rows, a row of weight 0 not at all.
+            A row of weight 2 counts like two equal rows, a row of weight 0 not at all. A class whose rows all have
+            weight 0 stays among ``classes_``, with probability 0: its intercept is -1e100.
         offset : array of shape (n_samples,), optional
             Added to the score with a coefficient of 1; of shape (n_samples, n_classes) for more than two classes.
         """
@@ -145,7 +162,8 @@ class LinearEstimator(LinearPredictor):
         class_weight = weight_by_class(engine, classes)
         if self.only_two_classes:
             require_two_classes(classes)
-        fits, link = self._fits(engine, classes, class_weight)
+        certain = np.count_nonzero(class_weight) == 1
+        fits, link = (self._certain if certain else self._fits)(engine, classes, class_weight)
         self.classes_, self.link_ = classes, link
         self.coef_ = np.concatenate([fit.coef for fit in fits])
         self.intercept_ = np.concatenate([fit.intercept for fit in fits])

@@ -9,7 +9,7 @@ from numbers import Real
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from properly import kernels
@@ -119,6 +119,13 @@ class Fit(NamedTuple):
     intercept: Array  # (scores,)
     solution: Solution
     runaway: bool  # there is no penalty and the coefficients grew without limit: the classes are separable
+
+
+def certain_fit(intercept: ArrayLike, n_features: int) -> Fit:
+    """Scores that do not depend on the features: those of classes that are certain, or ruled out."""
+    scores = np.atleast_1d(np.asarray(intercept, dtype=np.float64))
+    solution = Solution(np.zeros((len(scores), n_features)), Status.CONVERGED, 0, 0, 0.0)
+    return Fit(solution.coef, scores, solution, False)
 
 
 def fit_linear(

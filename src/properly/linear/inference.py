@@ -123,6 +123,9 @@ def inference(
     engine, classes = training_engine(refitted, X, y, sample_weight, offset)
     _check_same_data(model, refitted, classes)
     class_weight = weight_by_class(engine, classes)
+    if not class_weight.all():
+        empty = classes[class_weight == 0.0].tolist()[0]
+        raise ValueError(f"every row of class {empty!r} has weight 0, so that the model is certain; weight both classes.")
     shift = 0.0
     if isinstance(model, RareEventLogisticRegression):
         shift = model.intercept_shift_  # the rows are of the sample, not of the population

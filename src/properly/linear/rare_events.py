@@ -92,6 +92,10 @@ class RareEventLogisticRegression(LinearEstimator):
         self.intercept_shift_ = _log_odds(rate) - _log_odds(fitted_rate) if rate != fitted_rate else 0.0
         return [fit._replace(intercept=fit.intercept + self.intercept_shift_)], Logit()
 
+    def _certain(self, engine: Engine, classes: NDArray[Any], class_weight: Array) -> tuple[Sequence[Fit], Link | None]:
+        self.sample_rate_, self.intercept_shift_ = float(class_weight[1] > 0.0), 0.0
+        return super()._certain(engine, classes, class_weight)
+
     def _methods(self) -> dict[str, Callable[[Engine, Array], tuple[Fit, float]]]:
         return {
             "undersampling": self._undersampled,

@@ -143,7 +143,8 @@ class ProperTreeClassifier(LogScoreClassifier):
         X : array or data frame of shape (n_samples, n_features); nan is a missing value
         y : array of shape (n_samples,)
         sample_weight : array of shape (n_samples,), optional
-            Weight 2 means the row twice, weight 0 not at all.
+            Weight 2 means the row twice, weight 0 not at all. A class whose rows all have weight 0 stays among
+            ``classes_``, with probability 0.
         """
         self._check_options()
         grown, n_cuts = self._grown(X, y, sample_weight)
@@ -246,13 +247,14 @@ class ProperTreeClassifier(LogScoreClassifier):
         ]
         max_depth = np.inf if self.max_depth is None else int(self.max_depth)
         n_cuts = np.array([len(each.low) for each in bins]) - 1.0 + self._has_missing
-        return grow(bins, label, weight, impurity, max_depth, float(self.min_samples_leaf)), n_cuts
+        tree = grow(bins, label, weight, len(classes), impurity, max_depth, float(self.min_samples_leaf))
+        return tree, n_cuts
 
     def _exact(self, weight: Array, label: Integers, classes: NDArray[Any], class_weight: Array) -> Array:
         """The weights, exact to add, after a look at what that leaves."""
         total = float(class_weight.sum())
         weight = exact_weights(weight)
-        lost = np.flatnonzero(np.bincount(label, weight, len(classes)) == 0.0)
+        lost = np.flatnonzero((np.bincount(label, weight, len(classes)) == 0.0) & (class_weight > 0.0))
         if len(lost):
             raise ValueError(
                 f"the rows of class {classes.tolist()[lost[0]]!r} have a weight of {class_weight[lost[0]]:.3g} in all, "
