@@ -319,7 +319,7 @@ def test_splits_that_hold_out_no_weight():
     again = clone(model).set_params(cv=PredefinedSplit(fold[rows])).fit(X[rows], y[rows])
     assert model.fit(X, y, sample_weight=weight).predict_proba(X) == pytest.approx(again.predict_proba(X))
     assert len(clone(model).set_params(ensemble=True).fit(X, y, sample_weight=weight).pairs_) == 2
-    with pytest.raises(ValueError, match="cv holds out no row of positive weight"):
+    with pytest.raises(ValueError, match="no split of cv has training rows of every class"):
         model.set_params(cv=[(np.flatnonzero(rows), np.flatnonzero(~rows))]).fit(X, y, sample_weight=weight)
 
 

@@ -18,6 +18,7 @@ from properly.boosting.training import Trainer
 from properly.classifier import LinkScoreClassifier, chosen
 from properly.engines.memory import number_of_threads
 from properly.inputs.features import known_table, seen_categories, training_table
+from properly.inputs.labels import checked_labels
 from properly.inputs.optional import require
 from properly.inputs.options import check_interval, checked_count, choose
 from properly.links import Link, Logit, get_link
@@ -175,8 +176,9 @@ class ProperBoostingClassifier(LinkScoreClassifier):
         log_first, composite = choose(self.start, _STARTS, "start"), self._composite()
         params = self._params()
         self._checked_jobs()
-        X, labels, categories = training_table(self, X, y, self.categorical_features, **_FEATURES_AS)
-        rows, self.classes_ = Rows.training(_for_lightgbm(X), labels, sample_weight)
+        self.classes_, codes = checked_labels(y)
+        X, codes, categories = training_table(self, X, codes, self.categorical_features, **_FEATURES_AS)
+        rows = Rows.training(_for_lightgbm(X), codes, sample_weight, self.classes_)
         X, self.categories_ = seen_categories(rows.X, categories)
         rows, held_out = rows._replace(X=X).divided(self, eval_set, check_random_state(self.random_state))
         trainer = Trainer(rows, held_out, list(self.categories_), params | {"num_threads": self._threads(rows.X)})

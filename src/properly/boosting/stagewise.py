@@ -18,7 +18,8 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 
 from properly.boosting.rows import BestRound, Rows, check_rounds, scaled_weights
 from properly.classifier import LogScoreClassifier, chosen, probabilities
-from properly.inputs.labels import require_two_classes
+from properly.inputs.finite import columns_named, refuse_dates
+from properly.inputs.labels import checked_labels, require_two_classes
 from properly.inputs.optional import require
 from properly.links import Logit
 from properly.losses import BoostingLoss, Composite, LogLoss
@@ -93,8 +94,11 @@ class AdaBoost(LogScoreClassifier):
             Held-out rows, instead of a part of the others.
         """
         self._check_options()
-        X, labels = validate_data(self, X, y, **self._features_as())
-        rows, self.classes_ = Rows.training(X, labels, sample_weight)
+        self.classes_, codes = checked_labels(y)
+        refuse_dates(X)
+        with columns_named(X):
+            X, codes = validate_data(self, X, codes, **self._features_as())
+        rows = Rows.training(X, codes, sample_weight, self.classes_)
         require_two_classes(self.classes_)
         if len(np.unique(rows.codes)) == 1:
             self._be_certain(bool(rows.codes[0] == 1))
@@ -173,7 +177,8 @@ class AdaBoost(LogScoreClassifier):
 
     def _read(self, X: Any) -> Any:
         check_is_fitted(self)
-        return validate_data(self, X, reset=False, **self._features_as())
+        with columns_named(X):
+            return validate_data(self, X, reset=False, **self._features_as())
 
     def _additions(self, X: Any) -> Iterator[Array]:
         """What each round adds to F."""

@@ -174,7 +174,7 @@ class LinearEstimator(LinearPredictor):
         return self
 
     def _described(self, engine: Engine, class_weight: Array) -> Data:
-        return Data.describe(engine, class_weight, self.fit_intercept)
+        return Data.describe(engine, class_weight, self.fit_intercept, getattr(self, "feature_names_in_", None))
 
     def _fit_one(self, data: Data, composite: AnyComposite, penalty: Penalty, **options: Any) -> Fit:
         return fit_linear(data, composite, penalty, **{"tol": self.tol, "max_iter": self.max_iter, **options})

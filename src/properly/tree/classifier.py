@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils import Bunch, Tags
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from properly.classifier import LogScoreClassifier
 from properly.inputs.features import known_table, seen_categories, training_table
+from properly.inputs.labels import checked_labels
 from properly.inputs.options import check_interval, checked_count
 from properly.inputs.weights import checked_class_weights, checked_weight
 from properly.losses import Loss, get_loss
@@ -227,9 +227,9 @@ class ProperTreeClassifier(LogScoreClassifier):
     def _grown(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> tuple[Tree, Array]:
         """The tree before pruning, and at how many places each feature can be cut; records classes and features."""
         impurity = Impurity(get_loss(self.loss))
-        values, labels, categories = training_table(self, X, y, self.categorical_features, **_FEATURES_AS)
-        check_classification_targets(labels)
-        classes, label = np.unique(labels, return_inverse=True)
+        classes, codes = checked_labels(y)
+        values, label, categories = training_table(self, X, codes, self.categorical_features, **_FEATURES_AS)
+        label = label.astype(np.intp)
         weight = checked_weight(sample_weight, len(values))
         class_weight = checked_class_weights(np.bincount(label, weight, len(classes)).astype(np.float64), classes)
         if weight is not None:
