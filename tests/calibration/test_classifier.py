@@ -24,6 +24,7 @@ from sklearn.model_selection import (
     ShuffleSplit,
     StratifiedKFold,
     TimeSeriesSplit,
+    cross_validate,
     cross_val_predict,
 )
 from sklearn.multiclass import OneVsRestClassifier
@@ -496,7 +497,9 @@ def test_a_split_that_lacks_a_class_is_left_out(ensemble):
     splits = [(np.setdiff1d(np.arange(110), held), held) for held in (np.arange(6), *halves, np.arange(6, 110, 2))]
     with pytest.warns(UserWarning, match="split 0 of cv have none of class 'rare', so that the split is left out"):
         model = CalibratedClassifier(LogisticRegression(), "platt", cv=splits, ensemble=ensemble).fit(X[rows], labels)
-    expected = CalibratedClassifier(LogisticRegression(), "platt", cv=splits[1:], ensemble=ensemble).fit(X[rows], labels)
+    expected = CalibratedClassifier(LogisticRegression(), "platt", cv=splits[1:], ensemble=ensemble).fit(
+        X[rows], labels
+    )
     assert np.array_equal(model.predict_proba(X), expected.predict_proba(X))
 
 
@@ -581,3 +584,12 @@ def test_equal_probabilities_of_three_classes_are_ties():
 def test_a_fitted_classifier_is_passed_frozen():
     with pytest.raises(ValueError, match=r"got 'prefit'; a classifier that is fitted already .*FrozenEstimator"):
         CalibratedClassifier(LogisticRegression(), cv="prefit").fit([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1])
+
+
+def test_groups_need_no_request_of_their_own():
+    groups = np.arange(len(y)) % 6
+    with sklearn.config_context(enable_metadata_routing=True):
+        for cv in (3, GroupKFold(3)):
+            model = CalibratedClassifier(LogisticRegression(), "platt", cv=cv)
+            scores = cross_validate(model, X, y, params={"groups": groups}, cv=GroupKFold(3), error_score="raise")
+            assert np.isfinite(scores["test_score"]).all()

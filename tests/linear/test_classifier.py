@@ -637,3 +637,12 @@ def test_huge_offsets_end(size):
     offset = size + 1e-10 * size * np.random.RandomState(0).randn(len(X))
     model = ProperLinearClassifier(max_iter=3).fit(X, Y, offset=offset)
     assert np.isfinite(model.coef_).all()
+
+
+def test_coefficients_may_be_made_sparse():
+    model = ProperLinearClassifier(C=0.01, l1_ratio=1.0).fit(X, Y)
+    p = model.predict_proba(X)
+    assert sp.issparse(model.sparsify().coef_)
+    assert np.array_equal(model.predict_proba(X), p)
+    assert np.array_equal(model.predict_proba(sp.csr_array(X)).round(12), p.round(12))
+    assert isinstance(model.densify().coef_, np.ndarray)

@@ -192,6 +192,17 @@ class AdaBoost(LogScoreClassifier):
     def _log_scores(self, X: Any) -> Array:
         return 2.0 * np.asarray(sum(self._additions(X), np.full(X.shape[0], self.start_)))
 
+    @property
+    def feature_importances_(self) -> Array:
+        """The mean of the learners' importances, weighted by their steps; all 0 if no learner was kept."""
+        check_is_fitted(self)
+        if self.best_iteration_ and not hasattr(self.estimators_[0], "feature_importances_"):
+            raise AttributeError(f"{type(self.estimators_[0]).__name__} has no feature_importances_.")
+        total = sum(
+            (step * each.feature_importances_ for each, step in zip(self.estimators_, self.steps_, strict=True))
+        )
+        return np.zeros(self.n_features_in_) + total / (self.steps_.sum() or 1.0)
+
     def staged_decision_function(self, X: Any) -> Iterator[Array]:
         """`decision_function` after 1, 2, ... rounds."""
         return accumulate(self._additions(self._read(X)))

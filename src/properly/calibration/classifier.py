@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,7 +15,7 @@ from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import check_cv
 from sklearn.utils import Tags, _safe_indexing, get_tags, indexable
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params, has_fit_parameter
@@ -110,6 +110,8 @@ class CalibratedClassifier(MetaEstimatorMixin, LogScoreClassifier):
     2.5
     0.56
     """
+
+    __metadata_request__fit: ClassVar[dict[str, str]] = {"groups": UNUSED}  # the splitter asks for them, not this class
 
     estimator: Any
     method: str | Calibrator = "auto"
@@ -206,14 +208,14 @@ class CalibratedClassifier(MetaEstimatorMixin, LogScoreClassifier):
     def _routed(self, sample_weight: Any, groups: Any, fit_params: dict[str, Any]) -> tuple[dict[str, Any], ...]:
         """What goes to the estimator's `fit`, and what to the splitter."""
         if get_config()["enable_metadata_routing"]:
-            routed = process_routing(self, "fit", sample_weight=sample_weight, groups=groups, **fit_params)
-            for_fit, for_split = dict(routed.estimator.fit), dict(routed.splitter.split)
-            if groups is not None and not any(value is groups for value in (*for_fit.values(), *for_split.values())):
+            if groups is not None and "groups" not in self.get_metadata_routing().consumes("fit", ["groups"]):
                 raise TypeError(
                     f"groups was passed, but neither cv={self.cv!r} nor the estimator requests it; "
                     "use a splitter that does, such as GroupKFold, or leave it out."
                 )
-            return for_fit, for_split
+            given = {} if groups is None else {"groups": groups}
+            routed = process_routing(self, "fit", sample_weight=sample_weight, **given, **fit_params)
+            return dict(routed.estimator.fit), dict(routed.splitter.split)
         for_fit = dict(fit_params)
         if sample_weight is not None and not isinstance(self.estimator, FrozenEstimator):
             if has_fit_parameter(self.estimator, "sample_weight"):

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from properly.engines import Engine, MemoryEngine
-from properly.linear.estimator import LinearEstimator
+from properly.linear.estimator import LinearEstimator, dense
 from properly.linear.fitting import Data, Fit, Penalty, certain_fit
 from properly.links import Link, Logit
 from properly.losses import Composite, LogLoss, Loss, SoftmaxComposite, SquaredLoss, get_loss
@@ -77,7 +77,7 @@ class LinearClassifier(LinearEstimator):
             return None
         if np.abs(self.intercept_).max() >= FARTHEST:  # of a class that had no weight
             return None
-        return self.coef_, self.intercept_
+        return dense(self.coef_), self.intercept_
 
     def _class_factor(self, total: Array, classes: NDArray[Any]) -> Array:
         """The factor on the weights of every class, whose weights add up to `total`."""

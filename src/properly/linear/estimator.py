@@ -9,6 +9,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.linear_model._base import SparseCoefMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -36,7 +38,7 @@ from properly.numeric.limits import FARTHEST
 from properly.solvers import Solution
 
 
-class LinearPredictor(LinkScoreClassifier):
+class LinearPredictor(SparseCoefMixin, LinkScoreClassifier):  # type: ignore[misc]
     """A classifier with linear scores; `fit` sets these attributes.
 
     Attributes
@@ -64,7 +66,7 @@ class LinearPredictor(LinkScoreClassifier):
         return self._linear_scores(block.X, block.offset)
 
     def _linear_scores(self, X: Any, offset: Array | None) -> Array:
-        scores: Array = fn.matmul(X, self.coef_.T)
+        scores: Array = fn.matmul(X, dense(self.coef_).T)
         scores = scores + constant(self.intercept_, scores)
         if offset is None:
             return scores
@@ -108,6 +110,11 @@ class LinearPredictor(LinkScoreClassifier):
         tags.input_tags.sparse = True
         tags.classifier_tags.multi_class = not self.only_two_classes
         return tags
+
+
+def dense(coef: Any) -> Array:
+    """Coefficients as an array, also after `sparsify`."""
+    return coef.toarray() if sparse.issparse(coef) else coef
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

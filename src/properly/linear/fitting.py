@@ -37,9 +37,7 @@ class Data(NamedTuple):
     squares: Array  # weighted sums of squares of the features, about the centre if there is one
 
     @classmethod
-    def describe(
-        cls, engine: Engine, class_weight: Array, fit_intercept: bool, names: ArrayLike | None = None
-    ) -> Self:
+    def describe(cls, engine: Engine, class_weight: Array, fit_intercept: bool, names: ArrayLike | None = None) -> Self:
         """One pass over the features, or two; their sums are finite only if the features are."""
         with np.errstate(over="ignore", invalid="ignore"):
             moments = engine.reduce(kernels.moments, None)

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import Bunch, Tags
 from sklearn.utils.validation import check_is_fitted
@@ -28,7 +29,7 @@ from properly.tree.growth import grow, prune, pruning_path
 from properly.tree.splits import Impurity
 from properly.tree.structure import Integers, Tree
 
-_FEATURES_AS = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
+_FEATURES_AS = {"accept_sparse": "csc", "dtype": np.float64, "ensure_all_finite": "allow-nan"}
 
 
 @dataclass(eq=False, repr=False)
@@ -140,7 +141,8 @@ class ProperTreeClassifier(LogScoreClassifier):
 
         Parameters
         ----------
-        X : array or data frame of shape (n_samples, n_features); nan is a missing value
+        X : array, data frame or sparse matrix of shape (n_samples, n_features); nan is a missing value
+            A sparse matrix is made dense: what it does not store is 0.
         y : array of shape (n_samples,)
         sample_weight : array of shape (n_samples,), optional
             Weight 2 means the row twice, weight 0 not at all. A class whose rows all have weight 0 stays among
@@ -183,7 +185,7 @@ class ProperTreeClassifier(LogScoreClassifier):
     def apply(self, X: Any) -> Integers:
         """The leaf that each row falls into, as an index into the arrays of ``tree_``."""
         check_is_fitted(self)
-        return self.tree_.leaf_of(known_table(self, X, self.categories_, **_FEATURES_AS))
+        return self.tree_.leaf_of(_dense(known_table(self, X, self.categories_, **_FEATURES_AS)))
 
     def get_depth(self) -> int:
         """The largest number of splits above a leaf."""
@@ -229,7 +231,7 @@ class ProperTreeClassifier(LogScoreClassifier):
         impurity = Impurity(get_loss(self.loss))
         classes, codes = checked_labels(y)
         values, label, categories = training_table(self, X, codes, self.categorical_features, **_FEATURES_AS)
-        label = label.astype(np.intp)
+        values, label = _dense(values), label.astype(np.intp)
         weight = checked_weight(sample_weight, len(values))
         class_weight = checked_class_weights(np.bincount(label, weight, len(classes)).astype(np.float64), classes)
         if weight is not None:
@@ -281,5 +283,9 @@ class ProperTreeClassifier(LogScoreClassifier):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
+        tags.input_tags.allow_nan = tags.input_tags.sparse = True
         return tags
+
+
+def _dense(X: Any) -> Any:
+    return X.toarray() if sparse.issparse(X) else X
