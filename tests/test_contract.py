@@ -186,15 +186,15 @@ def test_columns_that_are_no_numbers_are_named(kind):
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(X, columns=["age", "income", "height"])
     dates = frame.assign(income=pandas.date_range("2020-01-01", periods=len(X)))
-    with pytest.raises(ValueError, match="column 'income' holds date.*neither numbers nor categories"):
+    with pytest.raises(ValueError, match=r"column 'income' holds date.*neither numbers nor categories"):
         made(kind).fit(dates, Y)
-    with pytest.raises(ValueError, match="column 0 holds date.*neither numbers nor categories"):
+    with pytest.raises(ValueError, match=r"column 0 holds date.*neither numbers nor categories"):
         made(kind).fit(dates[["income"]].to_numpy(), Y)
     infinite = frame.assign(height=np.where(np.arange(len(X)) == 7, np.inf, X[:, 2]))
-    with pytest.raises(ValueError, match="infinity.* in column 'height'"):
+    with pytest.raises(ValueError, match=r"infinity.* in column 'height'"):
         made(kind).fit(infinite, Y)
     model = made(kind).fit(frame, Y)
-    with pytest.raises(ValueError, match="infinity.* in column 'height', first in row 7"):
+    with pytest.raises(ValueError, match=r"infinity.* in column 'height', first in row 7"):
         model.predict_proba(infinite)
 
 

@@ -24,8 +24,8 @@ from sklearn.model_selection import (
     ShuffleSplit,
     StratifiedKFold,
     TimeSeriesSplit,
-    cross_validate,
     cross_val_predict,
+    cross_validate,
 )
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputClassifier
@@ -510,7 +510,7 @@ def test_errors_name_the_remedy():
     order = np.argsort(y3, kind="stable")
     with (
         pytest.warns(UserWarning, match="of split . of cv have none of class ., so that the split is left out"),
-        pytest.raises(ValueError, match="no split of cv has training rows of every class"),
+        pytest.raises(ValueError, match="the held-out rows have none of class 1"),
     ):
         CalibratedClassifier(LogisticRegression(), cv=KFold(3)).fit(X3[order], y3[order])
     labels = np.where(y3 == 0, "a", "b").astype(object)

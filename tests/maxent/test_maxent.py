@@ -32,7 +32,7 @@ from properly.maxent.solver import PenalisedProblem
 
 CASES = json.loads((Path(__file__).parent / "labelling_bias.json").read_text())
 ALL = {
-    "check_classifiers_classes": "classes are numbered 0, 1, …, because -1 stands for no label",
+    "check_classifiers_classes": "-1 stands for no label, and the check has it as a class",
     "check_classifiers_one_label": "a class without labels is another class, not none",
 }
 DERIVED = MaxentFeatures("lh", n_hinges=5)

@@ -88,7 +88,8 @@ class AdaBoost(LogScoreClassifier):
         X : array or sparse matrix of shape (n_samples, n_features)
         y : array of shape (n_samples,), of two classes
         sample_weight : array of shape (n_samples,), optional
-            Weight 2 means the row twice, weight 0 not at all. A class whose rows all have weight 0 stays among
+            Weight 2 means the row twice, weight 0 not at all; but with early stopping held-out rows are drawn one by
+            one, so that a row given twice may be on both sides. A class whose rows all have weight 0 stays among
             ``classes_``, with probability 0.
         eval_set : (X, y) or (X, y, sample_weight), optional
             Held-out rows, instead of a part of the others.
@@ -110,7 +111,8 @@ class AdaBoost(LogScoreClassifier):
     def _be_certain(self, positive: bool) -> None:
         """Where all rows of positive weight have one class, it has probability 1."""
         self.start_ = 0.5 * (FARTHEST if positive else -FARTHEST)
-        self.best_iteration_, self.estimators_, self.steps_ = 0, [], np.empty(0)
+        self.best_iteration_, self.steps_ = 0, np.empty(0)
+        self.estimators_: list[Any] = []
         self.train_losses_, self.validation_losses_ = np.zeros(1), np.empty(0)
 
     def _boost(self, rows: Rows, held_out: Rows | None, random: np.random.RandomState) -> None:

@@ -44,8 +44,8 @@ def refuse_dates(X: Any) -> None:
 
 def _dates(name: Any) -> ValueError:
     return ValueError(
-        f"column {name!r} holds dates or times, neither numbers nor categories; turn it into the day of the year, or into days "
-        "since a date."
+        f"column {name!r} holds dates or times, neither numbers nor categories; turn it into the day of the year, or "
+        "into days since a date."
     )
 
 

@@ -84,7 +84,7 @@ def found_classes(labels: NDArray[Any]) -> NDArray[Any]:
     return found
 
 
-def _column(y: ArrayLike, *, warn: bool = True) -> NDArray[Any]:
+def _column(y: Any, *, warn: bool = True) -> NDArray[Any]:
     """Labels as an array; a list that mixes text with something else stays mixed, where NumPy would make text of it."""
     if isinstance(y, list | tuple) and len({isinstance(label, str) for label in y}) > 1:
         y = np.array(y, dtype=object)

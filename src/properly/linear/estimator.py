@@ -38,7 +38,7 @@ from properly.numeric.limits import FARTHEST
 from properly.solvers import Solution
 
 
-class LinearPredictor(SparseCoefMixin, LinkScoreClassifier):  # type: ignore[misc]
+class LinearPredictor(SparseCoefMixin, LinkScoreClassifier):
     """A classifier with linear scores; `fit` sets these attributes.
 
     Attributes
