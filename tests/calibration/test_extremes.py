@@ -18,6 +18,7 @@ from properly.calibration import (
     LaplaceCalibration,
     MatrixScaling,
     MulticlassCalibration,
+    PiecewiseLogOddsCalibration,
     PlattScaling,
     QuadraticScaling,
     SplineCalibration,
@@ -146,3 +147,14 @@ def test_the_temperature_of_subnormal_scores():
         assert p[0] == 0.5
         assert p[1] == pytest.approx(1.0 - p[2])
     assert p[2] == pytest.approx(2.0 / 3.0)  # a label is wrong with probability 1/3
+
+
+@pytest.mark.parametrize("seed", [0, 20])
+def test_piecewise_fits_do_not_depend_on_the_order_of_rows(seed):
+    rng = np.random.default_rng(seed)
+    scores, weight = rng.normal(size=200), 10.0 ** rng.uniform(-10.0, 10.0, size=200)
+    y = rng.random(200) < sc.expit(scores)
+    order = rng.permutation(200)
+    first = PiecewiseLogOddsCalibration().fit(scores, y, weight)
+    second = PiecewiseLogOddsCalibration().fit(scores[order], y[order], weight[order])
+    assert np.array_equal(first.predict_proba(scores), second.predict_proba(scores))

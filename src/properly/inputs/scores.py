@@ -295,8 +295,8 @@ def without_last_digits(score: Array) -> Array:
 
     The last digits of a sum depend on the order of its terms, which matrix products choose by the number of rows.
 
-    >>> without_last_digits(np.array([0.1 + 0.2, 0.3, 2.0, np.inf]))[:2].tolist()
-    [0.3000000000174623, 0.3000000000174623]
+    >>> without_last_digits(np.array([0.1 + 0.2, 0.3])).tolist()
+    [0.29999999998835847, 0.29999999998835847]
     """
     xp = namespace(score)
     inner = xp.clip(score, -_LARGEST_TO_SPLIT, _LARGEST_TO_SPLIT)
