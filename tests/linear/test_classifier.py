@@ -646,3 +646,18 @@ def test_coefficients_may_be_made_sparse():
     assert np.array_equal(model.predict_proba(X), p)
     assert np.array_equal(model.predict_proba(sp.csr_array(X)).round(12), p.round(12))
     assert isinstance(model.densify().coef_, np.ndarray)
+
+
+@pytest.mark.parametrize("seed", [8, 15, 22])
+def test_offsets_far_apart_do_not_hide_the_best_optimum(seed):
+    rng = np.random.default_rng(seed)
+    features, offset = rng.normal(size=(60, 2)), 10.0 * rng.normal(size=60)
+    y = (rng.random(60) < expit(features[:, 0] + 0.2 * offset)).astype(int)
+    composite = Composite(BetaLoss.tailored(0.3, 10), Logit())
+
+    def objective(w):
+        return np.sum(composite.value(y, features @ w[:2] + w[2] + offset)) + 0.5 * w[:2] @ w[:2]
+
+    model = ProperLinearClassifier(BetaLoss.tailored(0.3, 10), "logit").fit(features, y, offset=offset)
+    best = min(minimize(objective, [0.0, 0.0, start], method="BFGS").fun for start in (-20.0, -10.0, 0.0, 10.0, 20.0))
+    assert objective(np.append(model.coef_, model.intercept_)) < best + 1e-6 * abs(best)

@@ -18,7 +18,13 @@ from properly.engines.base import Engine
 from properly.inputs.options import check_boolean, check_interval, checked_count
 from properly.inputs.weights import checked_class_weights
 from properly.kernels import LinearModel
-from properly.linear.starts import at_class_proportions, convex_start, fitted_to_sample, where_finite
+from properly.linear.starts import (
+    at_class_proportions,
+    convex_start,
+    fitted_to_sample,
+    over_the_intercept,
+    where_finite,
+)
 from properly.losses.softmax import AnyComposite
 from properly.numeric.arrays import to_numpy
 from properly.numeric.probabilities import Array
@@ -170,6 +176,8 @@ def fit_linear(
     else:
         coef = convex_start(problem, plain, len(data.class_weight), max_iter)
     others = [data.joined(*other) for other in further_starts]
+    if start is None:
+        others += over_the_intercept(problem)
     solution = _solve(problem, coef, plain, others, tol, max_iter)
     return Fit(*data.separated(solution.coef), solution, not any(penalty) and _has_run_away(problem, solution))
 
