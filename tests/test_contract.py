@@ -6,6 +6,7 @@ import inspect
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.ensemble import BaggingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
@@ -58,7 +59,7 @@ def made(kind, n_classes=2):
     return kind(**arguments)
 
 
-def fitted(kind, y=Y):
+def fitted(kind, y=Y, weight=None, rows=slice(None)):
     """A fitted model, and what its predictions take."""
     model = made(kind, len(np.unique(y)))
     if "random_state" in model.get_params():
@@ -71,7 +72,7 @@ def fitted(kind, y=Y):
     if kind.__module__.startswith("properly.maxent"):
         codes = np.unique(y, return_inverse=True)[1]
         return model.fit(X, np.where(np.arange(len(y)) % 3 == 0, -1, codes)), (X,)  # some rows without a label
-    return model.fit(X, y), (X,)
+    return model.fit(X[rows], y, weight), (X,)
 
 
 def test_there_are_classifiers():
@@ -122,6 +123,79 @@ def test_it_is_a_classifier_that_must_be_fitted(kind):
     for method in ("predict", "predict_proba", "predict_log_proba", "decision_function"):
         with pytest.raises(NotFittedError, match="is not fitted yet"):
             getattr(clone(model), method)(*rows)
+
+
+FOUR = np.array(["a", "b", "c", "d"])[np.digitize(X[:, 0] + 0.5 * X[:, 1], [-0.7, 0.0, 0.7])]
+SUPERVISED = [  # those that learn from features and a label for every row, with no classifier inside
+    each
+    for each in CLASSIFIERS
+    if each.values[0].__module__.startswith(("properly.linear", "properly.boosting", "properly.tree"))
+]
+
+
+@pytest.mark.parametrize("kind", [each for each in SUPERVISED if each.id not in OF_TWO_CLASSES])
+def test_a_class_whose_rows_have_weight_0_has_probability_0(kind):
+    counted = FOUR != "b"
+    model, without = fitted(kind, FOUR, counted.astype(float))[0], fitted(kind, FOUR[counted], rows=counted)[0]
+    p = model.predict_proba(X)
+    assert list(model.classes_) == ["a", "b", "c", "d"]
+    assert np.all(p[:, 1] == 0.0)
+    np.testing.assert_allclose(p[:, [0, 2, 3]], without.predict_proba(X), rtol=1e-6)
+    assert not np.any(model.predict(X) == "b")
+
+
+@pytest.mark.parametrize("kind", SUPERVISED)
+@pytest.mark.parametrize("kept", [0, 1])
+def test_a_single_class_with_weight_is_certain(kind, kept):
+    model = made(kind).fit(X, Y, (kept == Y).astype(float))
+    np.testing.assert_allclose(model.predict_proba(X)[:, kept], 1.0, rtol=1e-6)
+    assert np.isfinite(model.decision_function(X)).all()
+    assert np.all(model.predict(X) == kept)
+
+
+@pytest.mark.filterwarnings("ignore:no weak learner lowers")
+@pytest.mark.parametrize("kind", [each for each in SUPERVISED if "CV" not in each.id])  # those need two rows
+def test_a_rare_class_can_be_bagged(kind):
+    rare = np.where(np.arange(len(Y)) == 0, 1, 0)  # a third of the bootstrap samples lack this row
+    bagged = BaggingClassifier(made(kind), n_estimators=5, random_state=0).fit(X, rare)
+    assert {0 in rows for rows in bagged.estimators_samples_} == {False, True}
+    assert 0.0 <= bagged.predict_proba(X)[:, 1].mean() < 0.5
+
+
+MISSING = np.array(["a", "b", None] * 80, dtype=object)
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (MISSING, "the label of row 2 is missing"),
+        (np.where(MISSING == None, np.nan, MISSING), "the label of row 2 is missing"),  # noqa: E711
+        (np.where(MISSING == None, 1, MISSING), "mixes 'a' with 1|mixes 'b' with 1|mixes 1 with"),  # noqa: E711
+    ],
+    ids=["None", "nan", "mixed"],
+)
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+def test_mixed_and_missing_labels_are_named(kind, y, message):
+    rows = (SCORES, y, GROUPS) if kind is GroupwiseCalibration else (SCORES if issubclass(kind, Calibrator) else X, y)
+    with pytest.raises(ValueError, match=message):
+        made(kind).fit(*rows)
+
+
+@pytest.mark.parametrize("kind", SUPERVISED)
+def test_columns_that_are_no_numbers_are_named(kind):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=["age", "income", "height"])
+    dates = frame.assign(income=pandas.date_range("2020-01-01", periods=len(X)))
+    with pytest.raises(ValueError, match=r"column 'income' holds date.*neither numbers nor categories"):
+        made(kind).fit(dates, Y)
+    with pytest.raises(ValueError, match=r"column 0 holds date.*neither numbers nor categories"):
+        made(kind).fit(dates[["income"]].to_numpy(), Y)
+    infinite = frame.assign(height=np.where(np.arange(len(X)) == 7, np.inf, X[:, 2]))
+    with pytest.raises(ValueError, match=r"infinity.* in column 'height'"):
+        made(kind).fit(infinite, Y)
+    model = made(kind).fit(frame, Y)
+    with pytest.raises(ValueError, match=r"infinity.* in column 'height', first in row 7"):
+        model.predict_proba(infinite)
 
 
 @pytest.mark.parametrize("kind", CLASSIFIERS)

@@ -74,3 +74,26 @@ def test_a_walk_leads_through_rooms_that_exist(name, number, text):
     assert [each for each in paths if not (SOURCE / each).exists()] == []
     code = " ".join(each for each in shown if each not in paths)
     assert set(re.findall(r"[A-Za-z_][\w.]+", code)) - set(defined_names()) == set()
+
+
+def expected_failures(source):
+    """(check, reason) of every entry of a dict whose keys are names of scikit-learn's checks."""
+    tree = ast.parse(source)
+    reasons = {
+        each.targets[0].id: each.value.value
+        for each in tree.body
+        if isinstance(each, ast.Assign)
+        and isinstance(each.value, ast.Constant)
+        and isinstance(each.targets[0], ast.Name)
+    }
+    for each in ast.walk(tree):
+        for key, value in zip(each.keys, each.values, strict=True) if isinstance(each, ast.Dict) else ():
+            if isinstance(key, ast.Constant) and str(key.value).startswith("check_"):
+                yield key.value, value.value if isinstance(value, ast.Constant) else reasons[value.id]
+
+
+def test_the_failing_checks_of_scikit_learn_are_listed():
+    page = (ROOT / "docs" / "differences-from-scikit-learn.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"^\| `(check_\w+)` \| (.*) \|$", page, flags=re.MULTILINE))
+    sources = [path.read_text(encoding="utf-8") for path in sorted((ROOT / "tests").rglob("test_*.py"))]
+    assert listed == {failure for source in sources for failure in expected_failures(source)}

@@ -300,3 +300,17 @@ def test_scikit_learn_accepts(estimator, check):
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "no weak learner")  # the checks use tiny data
         check(estimator)
+
+
+@pytest.mark.parametrize("kind", [DiscreteAdaBoost, RealAdaBoost])
+def test_feature_importances_are_those_of_the_learners(kind):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 3))
+    y = (X[:, 1] + 0.3 * rng.normal(size=500) > 0.0).astype(int)
+    model = kind(random_state=0).fit(X, y)
+    steps = model.steps_ / model.steps_.sum()
+    assert model.feature_importances_ == pytest.approx(
+        steps @ [each.feature_importances_ for each in model.estimators_]
+    )
+    assert model.feature_importances_.argmax() == 1
+    assert model.feature_importances_.sum() == pytest.approx(1.0)

@@ -25,6 +25,7 @@ from sklearn.model_selection import (
     StratifiedKFold,
     TimeSeriesSplit,
     cross_val_predict,
+    cross_validate,
 )
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputClassifier
@@ -319,7 +320,7 @@ def test_splits_that_hold_out_no_weight():
     again = clone(model).set_params(cv=PredefinedSplit(fold[rows])).fit(X[rows], y[rows])
     assert model.fit(X, y, sample_weight=weight).predict_proba(X) == pytest.approx(again.predict_proba(X))
     assert len(clone(model).set_params(ensemble=True).fit(X, y, sample_weight=weight).pairs_) == 2
-    with pytest.raises(ValueError, match="cv holds out no row of positive weight"):
+    with pytest.raises(ValueError, match="no split of cv has training rows of every class"):
         model.set_params(cv=[(np.flatnonzero(rows), np.flatnonzero(~rows))]).fit(X, y, sample_weight=weight)
 
 
@@ -487,12 +488,30 @@ def test_folds_are_lowered_to_the_rarest_class():
     assert len(model.pairs_) == 3
 
 
+@pytest.mark.parametrize("ensemble", [False, True])
+def test_a_split_that_lacks_a_class_is_left_out(ensemble):
+    rare = np.flatnonzero(y == 1)[:6]
+    rows = np.concatenate([rare, np.flatnonzero(y == 0)[:90], np.flatnonzero(y == 1)[6:20]])
+    labels = np.where(np.arange(len(rows)) < 6, "rare", np.where(y[rows] == 1, "b", "a"))
+    halves = [np.arange(3, 6), np.arange(3)]
+    splits = [(np.setdiff1d(np.arange(110), held), held) for held in (np.arange(6), *halves, np.arange(6, 110, 2))]
+    with pytest.warns(UserWarning, match="split 0 of cv have none of class 'rare', so that the split is left out"):
+        model = CalibratedClassifier(LogisticRegression(), "platt", cv=splits, ensemble=ensemble).fit(X[rows], labels)
+    expected = CalibratedClassifier(LogisticRegression(), "platt", cv=splits[1:], ensemble=ensemble).fit(
+        X[rows], labels
+    )
+    assert np.array_equal(model.predict_proba(X), expected.predict_proba(X))
+
+
 def test_errors_name_the_remedy():
     rows = np.append(np.flatnonzero(y == 0), np.flatnonzero(y == 1)[0])
     with pytest.raises(ValueError, match="class 1 has a single row"):
         CalibratedClassifier(LogisticRegression()).fit(X[rows], y[rows])
     order = np.argsort(y3, kind="stable")
-    with pytest.raises(ValueError, match="training rows of split 1 of cv have none of class 1; use stratified folds"):
+    with (
+        pytest.warns(UserWarning, match="of split . of cv have none of class ., so that the split is left out"),
+        pytest.raises(ValueError, match="the held-out rows have none of class 1"),
+    ):
         CalibratedClassifier(LogisticRegression(), cv=KFold(3)).fit(X3[order], y3[order])
     labels = np.where(y3 == 0, "a", "b").astype(object)
     labels[[10, 20, 250]] = "rare"
@@ -565,3 +584,12 @@ def test_equal_probabilities_of_three_classes_are_ties():
 def test_a_fitted_classifier_is_passed_frozen():
     with pytest.raises(ValueError, match=r"got 'prefit'; a classifier that is fitted already .*FrozenEstimator"):
         CalibratedClassifier(LogisticRegression(), cv="prefit").fit([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1])
+
+
+def test_groups_need_no_request_of_their_own():
+    groups = np.arange(len(y)) % 6
+    with sklearn.config_context(enable_metadata_routing=True):
+        for cv in (3, GroupKFold(3)):
+            model = CalibratedClassifier(LogisticRegression(), "platt", cv=cv)
+            scores = cross_validate(model, X, y, params={"groups": groups}, cv=GroupKFold(3), error_score="raise")
+            assert np.isfinite(scores["test_score"]).all()

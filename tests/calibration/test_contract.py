@@ -351,3 +351,27 @@ def test_scikit_learn_accepts(calibrator):
         checks = list(estimator_checks_generator(clone(calibrator)))
     for estimator, check in checks:
         check(estimator)
+
+
+@pytest.mark.parametrize("method", [IsotonicCalibration(), IsotonicCalibration(strict=True), VennAbersCalibration()])
+def test_the_last_digits_of_a_score_do_not_cross_a_step(method):
+    rng = np.random.default_rng(0)
+    scores, y = rng.normal(size=200), rng.random(200) < 0.5
+    model = clone(method).fit(scores, y)
+    p = model.predict_proba(scores)
+    for side in (-np.inf, np.inf):
+        moved = np.nextafter(scores, side)
+        assert np.array_equal(model.predict_proba(moved), p)
+        assert np.array_equal(clone(method).fit(np.where(y, scores, moved), y).predict_proba(scores), p)
+
+
+@pytest.mark.parametrize("method", METHODS.values())
+def test_a_renamed_column_is_noticed(method):
+    pandas = pytest.importorskip("pandas")
+    scores = pandas.DataFrame({"margin": SCORES})
+    model = method().fit(scores, Y)
+    assert list(model.feature_names_in_) == ["margin"]
+    assert np.array_equal(model.predict_proba(scores), method().fit(SCORES, Y).predict_proba(SCORES))
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict_proba(scores.rename(columns={"margin": "other"}))
+    assert not hasattr(model.fit(SCORES, Y), "feature_names_in_")

@@ -18,11 +18,14 @@ from properly.calibration import (
     LaplaceCalibration,
     MatrixScaling,
     MulticlassCalibration,
+    PiecewiseLogOddsCalibration,
     PlattScaling,
     QuadraticScaling,
     SplineCalibration,
+    TemperatureScaling,
     VennAbersCalibration,
 )
+from properly.calibration.methods import METHODS
 
 DENSITIES = [
     GaussianCalibration,
@@ -128,3 +131,30 @@ def test_bins_of_neighbouring_numbers():
     score = np.repeat([1.0, np.nextafter(1.0, 2.0)], 5)
     model = HistogramBinning(2, input="score").fit(score, [0, 0, 0, 0, 1, 0, 1, 1, 1, 1])
     assert model.predict_proba(score[[0, -1]])[:, 1] == pytest.approx([0.2, 0.8])
+
+
+@pytest.mark.parametrize("scores", [[-1e-310, 1e-310, -2e-310, 3e-310], [0.0, 5e-324, 1e-323, 1.5e-323]])
+@pytest.mark.parametrize("method", [*METHODS.values(), lambda input: IsotonicCalibration("linear", input=input)])
+def test_subnormal_scores_have_probabilities(method, scores):
+    p = method(input="score").fit(scores, [0, 1, 0, 1]).predict_proba([*scores, 0.0, 1.0])
+    assert np.isfinite(p).all()
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
+
+
+def test_the_temperature_of_subnormal_scores():
+    for pair in ([-1e-310, 1e-310], [-1e-3, 1e-3]):
+        p = TemperatureScaling().fit(pair, [0, 1]).predict_proba([0.0, *pair])[:, 1]
+        assert p[0] == 0.5
+        assert p[1] == pytest.approx(1.0 - p[2])
+    assert p[2] == pytest.approx(2.0 / 3.0)  # a label is wrong with probability 1/3
+
+
+@pytest.mark.parametrize("seed", [0, 20])
+def test_piecewise_fits_do_not_depend_on_the_order_of_rows(seed):
+    rng = np.random.default_rng(seed)
+    scores, weight = rng.normal(size=200), 10.0 ** rng.uniform(-10.0, 10.0, size=200)
+    y = rng.random(200) < sc.expit(scores)
+    order = rng.permutation(200)
+    first = PiecewiseLogOddsCalibration().fit(scores, y, weight)
+    second = PiecewiseLogOddsCalibration().fit(scores[order], y[order], weight[order])
+    assert np.array_equal(first.predict_proba(scores), second.predict_proba(scores))

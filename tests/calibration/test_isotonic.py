@@ -26,7 +26,7 @@ def test_isotonic_agrees_with_scikit_learn(seed, levels):
     for weights in (None, weight):
         peer = IsotonicRegression(out_of_bounds="clip").fit(scores, y, weights)
         linear = IsotonicCalibration("linear").fit(scores, y, weights)
-        assert linear.predict_proba(asked)[:, 1] == pytest.approx(peer.predict(asked), abs=1e-12)
+        assert linear.predict_proba(asked)[:, 1] == pytest.approx(peer.predict(asked), abs=1e-8)  # scores are rounded
         step = IsotonicCalibration().fit(scores, y, weights)
         assert step.predict_proba(scores)[:, 1] == pytest.approx(peer.predict(scores), abs=1e-12)
         p = step.predict_proba(np.sort(asked))[:, 1]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.isotonic import IsotonicRegression
 
+from properly import diagnostics
 from properly.diagnostics import reliability
 
 
@@ -143,3 +144,21 @@ def test_several_forecasters():
     assert both.names == ("one", "two")
     np.testing.assert_array_equal(both["one"].recalibrated, reliability(y, p).recalibrated)
     assert both.frame()["forecaster"].tolist() == ["one"] * 5 + ["two"]
+
+
+@pytest.mark.parametrize("right", [True, False])
+def test_perfect_and_perfectly_wrong_forecasts_can_be_drawn(right):
+    y = np.arange(40) % 2
+    p = np.where(y == 1, 1.0, 0.0) if right else np.where(y == 1, 0.0, 1.0)
+    for found in (
+        diagnostics.reliability(y, p),
+        diagnostics.murphy(y, p),
+        diagnostics.decision_curve(y, p),
+        diagnostics.log_odds_fit(y, p),
+        diagnostics.by_group(y, p, np.arange(40) // 20),
+        diagnostics.murphy_difference(y, p, np.full(40, 0.5)),
+    ):
+        assert found is not None
+    three = np.arange(42) % 3
+    codes = three if right else (three + 1) % 3
+    assert diagnostics.multiclass_reliability(three, np.eye(3)[codes]) is not None

@@ -33,7 +33,11 @@ def test_estimators_and_forecasts_read_alike(y):
         ([], "y is empty"),
         ([0.0, 0.5], "Unknown label type: y must hold labels, got the fraction 0.5"),
         ([0.0, np.nan], "NaN"),
-        (np.array(["a", None], dtype=object), "labels of one kind, without missing values"),
+        (np.array(["a", None], dtype=object), "the label of row 1 is missing"),
+        (["a", "b", None], "the label of row 2 is missing"),
+        (np.array(["2020-01-01", "NaT"], dtype="datetime64[D]"), "the label of row 1 is missing"),
+        (np.array(["a", 1], dtype=object), "it mixes 'a' with 1; turn all labels into text"),
+        (["a", 1], "it mixes 'a' with 1; turn all labels into text"),
         ([[0, 1], [1, 0]], "1d array"),
     ],
 )

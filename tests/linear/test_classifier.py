@@ -598,7 +598,6 @@ class TestBadInput:
             ((X, np.zeros(len(X)), None, None), "one class only"),
             ((X, Y, -np.ones(len(X)), None), "must not be negative"),
             ((X, Y, np.zeros(len(X)), None), "zero for every row"),
-            ((X, Y, np.where(Y == 1, 0.0, 1.0), None), "every row of class 1 has weight 0"),
             ((X, Y, np.full(len(X), np.nan), None), "sample_weight must be finite"),
             ((X, Y, np.ones(3), None), "sample_weight has 3 entries"),
             ((X, Y[:-1], None, None), "inconsistent numbers of samples"),
@@ -606,8 +605,9 @@ class TestBadInput:
             ((X, Y, None, np.ones((len(X), 2))), "offset must have shape"),
             ((X3, Y3, None, np.ones(len(X3))), r"offset must have shape \(800, 3\)"),
             ((X, Y, None, np.full(len(X), np.inf)), "offset must be finite"),
-            ((np.where(X > 3, np.nan, X), Y, None, None), "NaN"),
-            ((np.where(X > 2, np.inf, X), Y, None, None), "infinity"),
+            ((np.where(np.arange(5) == 3, np.nan, X), Y, None, None), "NaN in column 3"),
+            ((np.where(np.arange(5) == 3, np.inf, X), Y, None, None), "infinity in column 3"),
+            ((np.where(np.arange(5) == 3, 1e200, X), Y, None, None), "squares of column 3 overflow float64"),
             ((X, X[:, 0], None, None), "Unknown label type"),
             ((X, None, None, None), "requires y"),
             ((X[:0], Y[:0], None, None), "minimum of 1"),
@@ -616,6 +616,11 @@ class TestBadInput:
     def test_data(self, arguments, message):
         with pytest.raises(ValueError, match=message):
             ProperLinearClassifier().fit(*arguments)
+
+    def test_class_weight_of_a_class_that_is_not_there(self):
+        with pytest.warns(UserWarning, match=r"class_weight names 2, which is not among the classes \[0, 1\]"):
+            model = ProperLinearClassifier(class_weight={1: 3.0, 2: 5.0}).fit(X, Y)
+        assert np.array_equal(model.coef_, ProperLinearClassifier(class_weight={1: 3.0}).fit(X, Y).coef_)
 
     def test_prediction(self):
         model = ProperLinearClassifier().fit(X, Y)
@@ -632,3 +637,27 @@ def test_huge_offsets_end(size):
     offset = size + 1e-10 * size * np.random.RandomState(0).randn(len(X))
     model = ProperLinearClassifier(max_iter=3).fit(X, Y, offset=offset)
     assert np.isfinite(model.coef_).all()
+
+
+def test_coefficients_may_be_made_sparse():
+    model = ProperLinearClassifier(C=0.01, l1_ratio=1.0).fit(X, Y)
+    p = model.predict_proba(X)
+    assert sp.issparse(model.sparsify().coef_)
+    assert np.array_equal(model.predict_proba(X), p)
+    assert np.array_equal(model.predict_proba(sp.csr_array(X)).round(12), p.round(12))
+    assert isinstance(model.densify().coef_, np.ndarray)
+
+
+@pytest.mark.parametrize("seed", [8, 15, 22])
+def test_offsets_far_apart_do_not_hide_the_best_optimum(seed):
+    rng = np.random.default_rng(seed)
+    features, offset = rng.normal(size=(60, 2)), 10.0 * rng.normal(size=60)
+    y = (rng.random(60) < expit(features[:, 0] + 0.2 * offset)).astype(int)
+    composite = Composite(BetaLoss.tailored(0.3, 10), Logit())
+
+    def objective(w):
+        return np.sum(composite.value(y, features @ w[:2] + w[2] + offset)) + 0.5 * w[:2] @ w[:2]
+
+    model = ProperLinearClassifier(BetaLoss.tailored(0.3, 10), "logit").fit(features, y, offset=offset)
+    best = min(minimize(objective, [0.0, 0.0, start], method="BFGS").fun for start in (-20.0, -10.0, 0.0, 10.0, 20.0))
+    assert objective(np.append(model.coef_, model.intercept_)) < best + 1e-6 * abs(best)

@@ -32,7 +32,7 @@ from properly.maxent.solver import PenalisedProblem
 
 CASES = json.loads((Path(__file__).parent / "labelling_bias.json").read_text())
 ALL = {
-    "check_classifiers_classes": "classes are numbered 0, 1, …, because -1 stands for no label",
+    "check_classifiers_classes": "-1 stands for no label, and the check has it as a class",
     "check_classifiers_one_label": "a class without labels is another class, not none",
 }
 DERIVED = MaxentFeatures("lh", n_hinges=5)
@@ -260,7 +260,7 @@ def test_categories_in_a_data_frame():
     ("model", "y", "message"),
     [
         (Maxent(), np.full(300, -1), "no row with a label"),
-        (Maxent(), np.where(np.arange(300) < 9, "a", "b"), "number the classes first"),
+        (Maxent(), np.full(300, "a"), "one class only"),
         (Maxent(), np.where(np.arange(300) < 9, 1, -2), "-1 for rows without label, got -2"),
         (Maxent(), np.where(np.arange(300) < 9, 12, -1), "got 12 among 9 labelled rows; number the classes from 0"),
         (Maxent(features="lq"), None, r"features must be a transformer such as MaxentFeatures\(\) or None, got 'lq'"),
@@ -512,3 +512,16 @@ def test_permutation_importance_is_that_of_scikit_learn():
     X, y = presences()
     importance = permutation_importance(Maxent().fit(X, y), X, y, scoring="roc_auc", random_state=0)
     assert importance.importances_mean.argmax() == 0
+
+
+@pytest.mark.parametrize("kind", [Maxent, EntropyWeightedMaxent, ClassRobustLogisticRegression])
+def test_classes_may_be_texts(kind):
+    X = np.random.default_rng(0).normal(size=(90, 2))
+    codes = np.array([1, 0, -1] * 30)
+    names = np.array(["oak", "ash", -1] * 30, dtype=object)
+    model, numbered = kind().fit(X, names), kind().fit(X, codes)
+    assert model.classes_.tolist() == ["ash", "oak"]
+    assert np.array_equal(model.predict_proba(X), numbered.predict_proba(X))
+    assert np.array_equal(model.predict(X), np.array(["ash", "oak"])[numbered.predict(X)])
+    with pytest.raises(ValueError, match="one class only, 'oak'"):
+        kind().fit(X, np.where(names == "ash", -1, names))

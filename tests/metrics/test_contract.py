@@ -7,6 +7,7 @@ import pytest
 
 from properly import metrics
 from properly.losses import BetaLoss, BoostingLoss, GEVLoss
+from properly.metrics.scorers import METRICS
 
 # The metrics that are one number, and variants and relatives of them.
 BINARY = {name: metric.function for name, metric in metrics.METRICS.items()} | {
@@ -195,3 +196,14 @@ def test_tables_and_other_containers(data):
         pytest.approx(expected, rel=1e-12)
     )
     assert metrics.log_loss(polars.Series(y), polars.Series(p)) == expected
+
+
+@pytest.mark.parametrize("share", ["right", "wrong"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("name", METRICS)
+def test_perfect_and_perfectly_wrong_forecasts_have_a_number(name, n_classes, share):
+    if n_classes > 2 and not METRICS[name].multiclass:
+        pytest.skip("for two classes")
+    y = np.arange(42) % n_classes
+    p = np.eye(n_classes)[y if share == "right" else (y + 1) % n_classes]
+    assert not np.isnan(METRICS[name].function(y, p[:, 1] if n_classes == 2 else p))

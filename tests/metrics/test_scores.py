@@ -157,3 +157,11 @@ def test_a_reference_of_as_many_numbers_as_rows():
     two = [[0.8, 0.2], [0.1, 0.9]]  # two columns: for all rows
     every = log_loss([0, 1], [[0.3, 0.7], [0.3, 0.7]])
     assert skill_score([0, 1], two, reference=[0.3, 0.7]) == pytest.approx(1 - log_loss([0, 1], p) / every)
+
+
+def test_a_skill_that_is_rounding_is_0():
+    y = [0, 1, 1, 0, 1, 0, 0]
+    for factor in (1.0, 1.0 + 2e-16, 1.0 - 2e-16):
+        for reference in (None, 3.0 / 7.0):
+            assert skill_score(y, np.full(7, 3.0 / 7.0 * factor), "squared", reference=reference) == 0.0
+    assert skill_score(y, np.full(7, 3.0 / 7.0 + 1e-5), "squared") < 0.0

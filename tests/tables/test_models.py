@@ -5,7 +5,9 @@ import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.naive_bayes import GaussianNB
+from sklearn.utils import get_tags
 
 from properly.linear import ProperLinearClassifier
 from properly.tables import LinearFeatures, TableClassifier, TableEncoder, TableError, WithFeatures
@@ -141,3 +143,24 @@ def test_logarithms_are_finite_where_probabilities_underflow():
     model = WithFeatures(LinearFeatures(), GaussianNB()).fit(X, y)
     assert model.predict_proba([[1e4]])[0, 0] == 0.0
     assert -np.inf < model.predict_log_proba([[1e4]])[0, 0] < -1000.0
+
+
+def test_linear_features_have_names():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"age": [1.0, 3.0, np.nan], "town": [0.0, 1.0, 1.0], "size": [1.0, 2.0, 4.0]})
+    features = LinearFeatures(categorical=[1], max_levels=1).set_output(transform="pandas")
+    found = features.fit_transform(frame)
+    assert list(found.columns) == ["age", "size", "age is missing", "town = 1", "town is another"]
+    assert found["town is another"].tolist() == [1.0, 0.0, 0.0]
+    assert get_tags(features).input_tags.allow_nan
+    with pytest.raises(NotFittedError):
+        LinearFeatures().get_feature_names_out()
+
+
+def test_encoder_follows_set_output():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"age": [30.0, 40.0], "town": ["Rome", "Bath"]})
+    found = TableEncoder().set_output(transform="pandas").fit_transform(frame)
+    assert found.to_dict("list") == {"age": [30.0, 40.0], "town": [1.0, 0.0]}
+    assert get_tags(TableEncoder()).input_tags.allow_nan
+    assert not get_tags(TableEncoder(missing="refuse")).input_tags.allow_nan

@@ -18,6 +18,7 @@ from properly.boosting.training import Trainer
 from properly.classifier import LinkScoreClassifier, chosen
 from properly.engines.memory import number_of_threads
 from properly.inputs.features import known_table, seen_categories, training_table
+from properly.inputs.labels import checked_labels
 from properly.inputs.optional import require
 from properly.inputs.options import check_interval, checked_count, choose
 from properly.links import Link, Logit, get_link
@@ -118,8 +119,9 @@ class ProperBoostingClassifier(LinkScoreClassifier):
     -----
     Missing values (nan) go to the side of a split where the loss is smaller. A category that was not seen in training
     counts as missing. Weights multiply losses, so weight 2 is the row twice and weight 0 none, but bins are made by
-    counting rows. LightGBM estimates the number of rows in a leaf from its share of the curvature, so
-    `min_samples_leaf` holds only roughly; and it reads features below 1e-35 in size as 0.
+    counting rows, and held-out rows are drawn one by one: a row given twice is not quite a row of weight 2. LightGBM
+    estimates the number of rows in a leaf from its share of the curvature, so `min_samples_leaf` holds only roughly;
+    and it reads features below 1e-35 in size as 0.
 
     Three and more classes: one score for each class against the rest, and the probabilities are divided by their sum.
 
@@ -175,14 +177,15 @@ class ProperBoostingClassifier(LinkScoreClassifier):
         log_first, composite = choose(self.start, _STARTS, "start"), self._composite()
         params = self._params()
         self._checked_jobs()
-        X, labels, categories = training_table(self, X, y, self.categorical_features, **_FEATURES_AS)
-        rows, self.classes_ = Rows.training(_for_lightgbm(X), labels, sample_weight)
+        self.classes_, codes = checked_labels(y)
+        X, codes, categories = training_table(self, X, codes, self.categorical_features, **_FEATURES_AS)
+        rows = Rows.training(_for_lightgbm(X), codes, sample_weight, self.classes_)
         X, self.categories_ = seen_categories(rows.X, categories)
         rows, held_out = rows._replace(X=X).divided(self, eval_set, check_random_state(self.random_state))
         trainer = Trainer(rows, held_out, list(self.categories_), params | {"num_threads": self._threads(rows.X)})
         patience = int(self.n_iter_no_change) if self.early_stopping and held_out is not None else None
-        codes = [1] if len(self.classes_) == 2 else range(len(self.classes_))
-        scores = [trainer.boost(composite, code, int(self.n_estimators), patience, log_first) for code in codes]
+        scored = [1] if len(self.classes_) == 2 else range(len(self.classes_))
+        scores = [trainer.boost(composite, code, int(self.n_estimators), patience, log_first) for code in scored]
         self.link_ = composite.link
         self.models_ = [score.text for score in scores]
         self.starts_ = np.array([score.start for score in scores])

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_consistent_length
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from properly.inputs.options import check_boolean, check_interval, checked_count
@@ -25,13 +24,11 @@ class Rows(NamedTuple):
     weight: Array
 
     @classmethod
-    def training(cls, X: Any, y: NDArray[Any], sample_weight: ArrayLike | None) -> tuple[Self, NDArray[Any]]:
-        """The rows of positive weight and the sorted classes, of which there must be two or more."""
-        check_classification_targets(y)
-        classes, codes = np.unique(y, return_inverse=True)
+    def training(cls, X: Any, codes: Indices, sample_weight: ArrayLike | None, classes: NDArray[Any]) -> Self:
+        """The rows of positive weight."""
         weight = row_weights(sample_weight, len(codes))
         checked_class_weights(np.bincount(codes, weight, len(classes)).astype(np.float64), classes)
-        return cls(X, codes, weight)._without_zeros(), classes
+        return cls(X, codes.astype(np.intp), weight)._without_zeros()
 
     @classmethod
     def held_out(cls, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, classes: NDArray[Any], name: str) -> Self:

@@ -18,10 +18,12 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 
 from properly.boosting.rows import BestRound, Rows, check_rounds, scaled_weights
 from properly.classifier import LogScoreClassifier, chosen, probabilities
-from properly.inputs.labels import require_two_classes
+from properly.inputs.finite import columns_named, refuse_dates
+from properly.inputs.labels import checked_labels, require_two_classes
 from properly.inputs.optional import require
 from properly.links import Logit
 from properly.losses import BoostingLoss, Composite, LogLoss
+from properly.numeric.limits import FARTHEST
 from properly.numeric.probabilities import Array
 
 _BOOSTING, _LOG = Composite(BoostingLoss(), Logit()), Composite(LogLoss())
@@ -86,17 +88,32 @@ class AdaBoost(LogScoreClassifier):
         X : array or sparse matrix of shape (n_samples, n_features)
         y : array of shape (n_samples,), of two classes
         sample_weight : array of shape (n_samples,), optional
-            Weight 2 means the row twice, weight 0 not at all.
+            Weight 2 means the row twice, weight 0 not at all; but with early stopping held-out rows are drawn one by
+            one, so that a row given twice may be on both sides. A class whose rows all have weight 0 stays among
+            ``classes_``, with probability 0.
         eval_set : (X, y) or (X, y, sample_weight), optional
             Held-out rows, instead of a part of the others.
         """
         self._check_options()
-        X, labels = validate_data(self, X, y, **self._features_as())
-        rows, self.classes_ = Rows.training(X, labels, sample_weight)
+        self.classes_, codes = checked_labels(y)
+        refuse_dates(X)
+        with columns_named(X):
+            X, codes = validate_data(self, X, codes, **self._features_as())
+        rows = Rows.training(X, codes, sample_weight, self.classes_)
         require_two_classes(self.classes_)
+        if len(np.unique(rows.codes)) == 1:
+            self._be_certain(bool(rows.codes[0] == 1))
+            return self
         random = check_random_state(self.random_state)
         self._boost(*rows.divided(self, eval_set, random), random)
         return self
+
+    def _be_certain(self, positive: bool) -> None:
+        """Where all rows of positive weight have one class, it has probability 1."""
+        self.start_ = 0.5 * (FARTHEST if positive else -FARTHEST)
+        self.best_iteration_, self.steps_ = 0, np.empty(0)
+        self.estimators_: list[Any] = []
+        self.train_losses_, self.validation_losses_ = np.zeros(1), np.empty(0)
 
     def _boost(self, rows: Rows, held_out: Rows | None, random: np.random.RandomState) -> None:
         """Add learners until there are enough, the held-out loss no longer falls, or one is perfect."""
@@ -162,7 +179,8 @@ class AdaBoost(LogScoreClassifier):
 
     def _read(self, X: Any) -> Any:
         check_is_fitted(self)
-        return validate_data(self, X, reset=False, **self._features_as())
+        with columns_named(X):
+            return validate_data(self, X, reset=False, **self._features_as())
 
     def _additions(self, X: Any) -> Iterator[Array]:
         """What each round adds to F."""
@@ -175,6 +193,17 @@ class AdaBoost(LogScoreClassifier):
 
     def _log_scores(self, X: Any) -> Array:
         return 2.0 * np.asarray(sum(self._additions(X), np.full(X.shape[0], self.start_)))
+
+    @property
+    def feature_importances_(self) -> Array:
+        """The mean of the learners' importances, weighted by their steps; all 0 if no learner was kept."""
+        check_is_fitted(self)
+        if self.best_iteration_ and not hasattr(self.estimators_[0], "feature_importances_"):
+            raise AttributeError(f"{type(self.estimators_[0]).__name__} has no feature_importances_.")
+        total = sum(
+            (step * each.feature_importances_ for each, step in zip(self.estimators_, self.steps_, strict=True))
+        )
+        return np.zeros(self.n_features_in_) + total / (self.steps_.sum() or 1.0)
 
     def staged_decision_function(self, X: Any) -> Iterator[Array]:
         """`decision_function` after 1, 2, ... rounds."""

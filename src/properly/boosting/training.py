@@ -13,6 +13,7 @@ from properly.boosting.rows import BestRound, Rows, scaled_weights
 from properly.inputs.optional import require
 from properly.links import Link
 from properly.losses import Composite, LogLoss
+from properly.numeric.limits import FARTHEST
 from properly.numeric.probabilities import Array
 
 _LONGEST = 100.0  # the longest step of a row in log-odds, before the learning rate
@@ -164,7 +165,14 @@ class Trainer:
     def boost(
         self, composite: Composite, positive: int, n_estimators: int, patience: int | None, log_first: bool
     ) -> Boosted:
-        """Boost the score of the class with this code; `patience` None keeps all trees."""
+        """Boost the score of the class with this code; `patience` None keeps all trees.
+
+        The score of a class that no row has, or every row, is ∓1e100, without trees.
+        """
+        has_class = self.parts[0][0].codes == positive
+        if has_class.all() or not has_class.any():
+            start = FARTHEST if has_class.all() else -FARTHEST
+            return Boosted("", start, 0, 0, np.zeros(1), np.empty(0), np.zeros(self.n_features))
         run, log_loss = _Run(self, composite, positive), Composite(LogLoss(), composite.link)
         log_iterations = 0
         if patience is None:

@@ -13,6 +13,8 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from properly.classifier import LogScoreClassifier
+from properly.inputs.features import check_names
+from properly.inputs.frames import column_names, is_frame
 from properly.inputs.labels import checked_labels
 from properly.inputs.options import choose
 from properly.inputs.scores import (
@@ -71,6 +73,9 @@ class Calibrator(LogScoreClassifier):
     ) -> Self:
         classes, codes = checked_labels(y)
         values = checked_values(scores, len(classes))
+        self.__dict__.pop("feature_names_in_", None)  # those of an earlier fit
+        if is_frame(scores):
+            check_names(self, column_names(scores), reset=True)
         values, codes, weight = checked_sample(values, codes, sample_weight, classes)
         reader = learn(values)
         return self._fit_checked(classes, reader, Sample(reader(values), codes, weight, reader.of_probabilities))
@@ -87,6 +92,8 @@ class Calibrator(LogScoreClassifier):
 
     def _read(self, scores: ArrayLike) -> Array:
         check_is_fitted(self, "classes_")
+        if is_frame(scores):
+            check_names(self, column_names(scores), reset=False)
         return self.reader_(checked_values(scores, len(self.classes_)))
 
     @property

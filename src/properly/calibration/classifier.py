@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,7 +15,7 @@ from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import check_cv
 from sklearn.utils import Tags, _safe_indexing, get_tags, indexable
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params, has_fit_parameter
@@ -69,7 +69,8 @@ class CalibratedClassifier(MetaEstimatorMixin, LogScoreClassifier):
         unfitted calibrator, whose `input` is not used.
     cv : int, splitter or iterable of (train, test), default 5
         A number means stratified folds; it is lowered to the number of rows in the rarest class. A row that is held out
-        several times counts as one row in total, one that is never held out is not used for calibration.
+        several times counts as one row in total, one that is never held out is not used for calibration. A split whose
+        training rows lack a class is left out, with a warning.
     ensemble : bool, default False
     n_jobs : int, optional
         The number of folds that are fitted at the same time.
@@ -109,6 +110,8 @@ class CalibratedClassifier(MetaEstimatorMixin, LogScoreClassifier):
     2.5
     0.56
     """
+
+    __metadata_request__fit: ClassVar[dict[str, str]] = {"groups": UNUSED}  # the splitter asks for them, not this class
 
     estimator: Any
     method: str | Calibrator = "auto"
@@ -159,8 +162,8 @@ class CalibratedClassifier(MetaEstimatorMixin, LogScoreClassifier):
             splits = list(self._splits(X, y, for_split, codes))
             if not splits:
                 raise ValueError(
-                    "cv holds out no row of positive weight, but the calibrator needs held-out rows of every class; "
-                    "check the splits."
+                    "no split of cv has training rows of every class and held-out rows of positive weight, both of "
+                    "which the calibrator needs; use stratified folds."
                 )
             found = Parallel(n_jobs=self.n_jobs)(delayed(task.train_and_score)(*each, self.ensemble) for each in splits)
             held_out = np.concatenate([test for _, test in splits])
@@ -205,14 +208,14 @@ class CalibratedClassifier(MetaEstimatorMixin, LogScoreClassifier):
     def _routed(self, sample_weight: Any, groups: Any, fit_params: dict[str, Any]) -> tuple[dict[str, Any], ...]:
         """What goes to the estimator's `fit`, and what to the splitter."""
         if get_config()["enable_metadata_routing"]:
-            routed = process_routing(self, "fit", sample_weight=sample_weight, groups=groups, **fit_params)
-            for_fit, for_split = dict(routed.estimator.fit), dict(routed.splitter.split)
-            if groups is not None and not any(value is groups for value in (*for_fit.values(), *for_split.values())):
+            if groups is not None and "groups" not in self.get_metadata_routing().consumes("fit", ["groups"]):
                 raise TypeError(
                     f"groups was passed, but neither cv={self.cv!r} nor the estimator requests it; "
                     "use a splitter that does, such as GroupKFold, or leave it out."
                 )
-            return for_fit, for_split
+            given = {} if groups is None else {"groups": groups}
+            routed = process_routing(self, "fit", sample_weight=sample_weight, **given, **fit_params)
+            return dict(routed.estimator.fit), dict(routed.splitter.split)
         for_fit = dict(fit_params)
         if sample_weight is not None and not isinstance(self.estimator, FrozenEstimator):
             if has_fit_parameter(self.estimator, "sample_weight"):
@@ -229,7 +232,11 @@ class CalibratedClassifier(MetaEstimatorMixin, LogScoreClassifier):
     def _splits(
         self, X: Any, y: Any, for_split: dict[str, Any], codes: NDArray[Any]
     ) -> Iterator[tuple[Indices, Indices]]:
-        """Numbers of rows to train on and to score; the former hold every class. Rows of weight 0 have the code -1."""
+        """Numbers of rows to train on and to score; the former hold every class. Rows of weight 0 have the code -1.
+
+        A split whose training rows lack a class is left out: scores of a model that does not know the class say nothing
+        about those of one that does.
+        """
         cv, rows = 5 if self.cv is None else self.cv, np.flatnonzero(codes >= 0)
         if isinstance(cv, Integral):
             count = np.bincount(codes[rows])
@@ -249,16 +256,20 @@ class CalibratedClassifier(MetaEstimatorMixin, LogScoreClassifier):
             splits, rows = check_cv(cv).split(X, y, **for_split), np.arange(len(codes))
         for number, sides in enumerate(splits):
             train, test = (rows[side][codes[rows[side]] >= 0] for side in sides)
-            self._require_all(
-                codes[train], f"the training rows of split {number} of cv", "use stratified folds, or fewer folds"
-            )
-            if len(test):
+            missing = self._missing(codes[train])
+            if missing:
+                warnings.warn(
+                    f"the training rows of split {number} of cv have none of class {missing[0]!r}, so that the split "
+                    "is left out; use stratified folds, or fewer folds.",
+                    UserWarning,
+                    stacklevel=3,
+                )
+            elif len(test):
                 yield train, test
 
-    def _require_all(self, codes: NDArray[Any], which: str, remedy: str) -> None:
-        missing = np.flatnonzero(np.bincount(codes, minlength=len(self.classes_)) == 0)
-        if len(missing):
-            raise ValueError(f"{which} have none of class {self.classes_.tolist()[missing[0]]!r}; {remedy}.")
+    def _missing(self, codes: NDArray[Any]) -> list[Any]:
+        """The classes that no row has."""
+        return list(self.classes_[np.bincount(codes, minlength=len(self.classes_)) == 0].tolist())
 
     def _calibrator(
         self, estimator: Any, scores: Array, codes: NDArray[Any], rows: Indices, weight: Array | None
@@ -270,7 +281,9 @@ class CalibratedClassifier(MetaEstimatorMixin, LogScoreClassifier):
                 f"the estimator was trained on the classes {np.asarray(own).tolist()}, but the calibration rows have "
                 f"{self.classes_.tolist()}; both must have the same classes."
             )
-        self._require_all(codes, "the held-out rows", "hold out more rows")
+        missing = self._missing(codes)
+        if missing:
+            raise ValueError(f"the held-out rows have none of class {missing[0]!r}; hold out more rows.")
         times = np.bincount(rows)[rows]
         if weight is not None or times.max() > 1:
             weight = (1.0 if weight is None else weight[rows]) / times

@@ -8,7 +8,7 @@ import numpy as np
 
 from properly.calibration.base import BinaryCalibrator
 from properly.inputs.options import choose
-from properly.inputs.scores import BinarySample
+from properly.inputs.scores import BinarySample, without_last_digits
 from properly.numeric import functions as fn
 from properly.numeric.arrays import Array, namespace
 from properly.numeric.isotonic import pooled_blocks
@@ -32,7 +32,7 @@ class IsotonicMap:
     strict: Standardizer | None
 
     def log_odds(self, score: Array) -> Array:
-        xp = namespace(score)
+        xp, score = namespace(score), without_last_digits(score)
         if self.linear:
             knots = np.stack([self.first, self.last]).T.ravel()
             p, q = (fn.interp(score, knots, np.repeat(each, 2)) for each in (self.rate, self.complement))
@@ -55,7 +55,9 @@ class IsotonicCalibration(BinaryCalibrator):
     """The non-decreasing function of the score that fits the labels best, by pooling adjacent violators.
 
     The calibration scores fall into blocks, and the probability of a block is its share of positives. This minimises
-    the squared loss, and every other proper loss, among all non-decreasing functions. Equal scores are in one block.
+    the squared loss, and every other proper loss, among all non-decreasing functions. Equal scores are in one block;
+    scores that differ by less than a relative 1e-10 are equal, so that the last digits of a score, which depend on the
+    rows predicted with it, do not decide on which side of a step it lies.
     It needs more rows than the parametric methods (some thousand), and its ends tend to be blocks of a single class
     with a probability of exactly 0 or 1: a single unexpected label there makes the log loss infinite, unless
     ``strict=True``.
@@ -99,6 +101,7 @@ class IsotonicCalibration(BinaryCalibrator):
     def _fit_map(self, sample: BinarySample) -> IsotonicMap:
         linear = choose(self.interpolation, _LINEAR, "interpolation")
         added, strict = (0.5, Standardizer.of(sample.score, sample.weight)) if self.strict else (0.0, None)
+        sample = sample._replace(score=without_last_digits(sample.score))
         first, last, positive, negative = pooled_blocks(sample.of_class(True), sample.of_class(False), added)
         total = positive + negative
         rate, complement = np.maximum.accumulate(positive / total), np.minimum.accumulate(negative / total)

@@ -240,11 +240,20 @@ class PiecewiseLogOddsCalibration(BinaryCalibrator):
     """
 
     def _fit_map(self, sample: BinarySample) -> LinearMap:
+        sample = _in_order(sample)
         modes = AsymmetricLaplaceCalibration()._fit_map(sample)
         z = modes.standardize(sample.score)
         knots = np.unique([modes.rest.mode, modes.own.mode])
         knots = knots[(knots > z.min()) & (knots < z.max())]  # no data, no bend
         return LinearMap.fitted(Hinges(modes.standardize, knots), sample, noisy=True)
+
+
+def _in_order(sample: BinarySample) -> BinarySample:
+    """The rows by score, label and weight: sums of very unequal weights depend on the order of the rows."""
+    if sample.weight is None:
+        return sample
+    order = np.lexsort((sample.weight, sample.positive, sample.score))
+    return BinarySample(sample.score[order], sample.positive[order], sample.weight[order])
 
 
 _MAX_ITER = 50

@@ -94,7 +94,8 @@ def best_slope(sample: Sample) -> float:
 
     start = np.array([1.0 / root_mean_square(logits, None)])
     found = newton_minimum(point, start, _TOLERANCE, _MAX_ITER, gap=lambda at: np.abs(at.step() / at.coef)[0])
-    return float((found.at.coef[0] + found.step[0]) / unit)
+    with np.errstate(over="ignore"):  # of logits that are subnormal numbers
+        return float(min((found.at.coef[0] + found.step[0]) / unit, LARGEST))
 
 
 class _Point(NamedTuple):

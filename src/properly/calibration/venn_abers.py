@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from properly.calibration.base import BinaryCalibrator
-from properly.inputs.scores import BinarySample, class_log_odds
+from properly.inputs.scores import BinarySample, class_log_odds, without_last_digits
 from properly.numeric import functions as fn
 from properly.numeric.arrays import Array, columns_of, namespace
 from properly.numeric.isotonic import isotonic_blocks
@@ -25,6 +25,7 @@ class VennAbersMap:
 
     def interval(self, score: Array) -> tuple[Array, Array]:
         """(1 - p₀, p₁)."""
+        score = without_last_digits(score)
         q0 = fn.entries(np.append(1.0, self.q0), fn.step_of(self.lower_scores, score))
         p1 = fn.entries(np.append(self.p1, 1.0), fn.step_of(self.upper_scores, score, "left"))
         return q0, p1
@@ -41,6 +42,7 @@ class VennAbersCalibration(BinaryCalibrator):
     in a precise sense, whatever the scores are, as long as rows are exchangeable. The gap p₁ - p₀ shows how
     uncertain the probability of a score is. The single probability p = p₁/(1 - p₀ + p₁) is never 0 or 1.
 
+    Scores that differ by less than a relative 1e-10 are equal, as for `IsotonicCalibration`.
     A row between two calibration scores has the p₁ of the upper and the p₀ of the lower one; beyond all scores p₁ is 1
     and p₀ is 0, respectively. All values are found exactly, together, in the time of a sort.
 
@@ -81,7 +83,7 @@ class VennAbersCalibration(BinaryCalibrator):
         return 1.0 - q0, p1
 
     def _fit_map(self, sample: BinarySample) -> VennAbersMap:
-        score, index = np.unique(sample.score, return_inverse=True)
+        score, index = np.unique(without_last_digits(sample.score), return_inverse=True)
         negative, positive = sample.totals(index, len(score))
         p1 = _with_another_positive(positive, negative)
         q0 = _with_another_positive(negative[::-1], positive[::-1])[::-1]  # everything mirrored

@@ -17,6 +17,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_X_y, validate_data
 
+from properly.inputs.finite import columns_named, refuse_dates
 from properly.inputs.frames import column_at, column_names, is_category, is_frame, located, missing_in
 from properly.inputs.weights import checked_offset
 from properly.numeric import functions as fn
@@ -42,10 +43,12 @@ def checked_features(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
         "dtype": (np.float64, np.float32),
         "ensure_all_finite": not reset,  # a fit looks at the sums of squares instead, which saves it a pass
     }
-    if not is_frame(X) or hasattr(X, "iloc"):
-        return validate_data(estimator, X, reset=reset, **options)
-    names = column_names(X)  # of polars and pyarrow, where not every version of scikit-learn looks for them
-    X = check_array(X, estimator=estimator, input_name="X", **options)
+    refuse_dates(X)
+    with columns_named(X):
+        if not is_frame(X) or hasattr(X, "iloc"):
+            return validate_data(estimator, X, reset=reset, **options)
+        names = column_names(X)  # of polars and pyarrow, where not every version of scikit-learn looks for them
+        X = check_array(X, estimator=estimator, input_name="X", **options)
     check_names(estimator, names, reset=reset)
     if reset:
         estimator.n_features_in_ = X.shape[1]
@@ -85,10 +88,12 @@ def training_table(estimator: Any, X: Any, y: Any, given: Any, **options: Any) -
     X = _readable(estimator, X, given is not None)
     columns = categorical_columns(X, given, "categorical_features")
     if not columns and _has_numbers_only(X):
-        return *validate_data(estimator, X, y, **options), {}
+        with columns_named(X):
+            return *validate_data(estimator, X, y, **options), {}
     _, y = validate_data(estimator, X, y, skip_check_array=True)
     categories = {column: _distinct(X, column) for column in columns}
-    return *check_X_y(_numbers(X, categories), y, estimator=estimator, **options), categories
+    with columns_named(X):
+        return *check_X_y(_numbers(X, categories), y, estimator=estimator, **options), categories
 
 
 def known_table(estimator: Any, X: Any, categories: Categories, **options: Any) -> Any:
@@ -100,9 +105,11 @@ def known_table(estimator: Any, X: Any, categories: Categories, **options: Any) 
         return namespace(X).stack(columns, axis=1) if categories else floats(X=X)[0]
     X = _readable(estimator, X, bool(categories))
     if not categories and _has_numbers_only(X):
-        return validate_data(estimator, X, reset=False, **options)
+        with columns_named(X):
+            return validate_data(estimator, X, reset=False, **options)
     validate_data(estimator, X, reset=False, skip_check_array=True)
-    return check_array(_numbers(X, categories), estimator=estimator, input_name="X", **options)
+    with columns_named(X):
+        return check_array(_numbers(X, categories), estimator=estimator, input_name="X", **options)
 
 
 def seen_categories(X: Any, categories: Categories) -> tuple[Any, Categories]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -10,13 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d
 
+from properly.inputs.frames import missing_in
 from properly.numeric.arrays import is_foreign, to_numpy
 
 
 def checked_labels(y: ArrayLike | None, n_rows: int | None = None) -> tuple[NDArray[Any], NDArray[Any]]:
     """What an estimator is fitted to: the sorted classes, two or more, and the position of every label among them."""
     require_labels(y)
-    labels = column_or_1d(to_numpy(y) if is_foreign(y) else y, warn=True)
+    labels = _column(y)
     classes = found_classes(labels)
     check_classification_targets(classes if len(classes) == 2 else labels)  # the latter takes long
     if n_rows is not None:
@@ -29,7 +31,7 @@ def forecast_labels(y: ArrayLike, classes: ArrayLike | None, n_classes: int) -> 
     """What forecasts are judged by: the classes, given or found, and the position of every label among them."""
     if y is None:
         raise ValueError("y is None; the labels are needed.")
-    labels = column_or_1d(to_numpy(y) if is_foreign(y) else y)
+    labels = _column(y, warn=False)
     found = found_classes(labels)
     known = _completed(found, n_classes) if classes is None else _given(classes, found, n_classes)
     return known, _positions(labels, known)
@@ -57,11 +59,19 @@ def found_classes(labels: NDArray[Any]) -> NDArray[Any]:
     """The distinct labels in sorted order; missing values and fractions are refused."""
     if len(labels) == 0:
         raise ValueError("y is empty; at least one row is needed.")
+    if labels.dtype.kind in "OmM" and missing_in(labels).any():
+        row = int(np.argmax(missing_in(labels)))
+        raise ValueError(
+            f"y must hold labels of one kind, without missing values: the label of row {row} is missing; drop such "
+            "rows, or give them a class of their own."
+        )
     if labels.dtype == object:  # one pass in place of sorting all labels
+        distinct = set(labels.tolist())
+        _require_one_kind(distinct)
         try:
-            found = np.array(sorted(set(labels)), dtype=object)
+            found = np.array(sorted(distinct), dtype=object)
         except TypeError as error:
-            raise ValueError(f"y must hold labels of one kind, without missing values: {error}.") from error
+            raise ValueError(f"y must hold labels that have an order: {error}; turn them into text.") from error
     else:
         found = distinct_labels(labels)
     check_array(found, ensure_2d=False, dtype=None, input_name="y")
@@ -72,6 +82,26 @@ def found_classes(labels: NDArray[Any]) -> NDArray[Any]:
             "are y and the probabilities interchanged?"
         )
     return found
+
+
+def _column(y: Any, *, warn: bool = True) -> NDArray[Any]:
+    """Labels as an array; a list that mixes text with something else stays mixed, where NumPy would make text of it."""
+    if isinstance(y, list | tuple) and len({isinstance(label, str) for label in y}) > 1:
+        y = np.array(y, dtype=object)
+    return np.asarray(column_or_1d(to_numpy(y) if is_foreign(y) else y, warn=warn))
+
+
+def _require_one_kind(distinct: Iterable[Any]) -> None:
+    """Refuse text among numbers and the like: they have no order."""
+    example: dict[Any, Any] = {}
+    for label in distinct:
+        example.setdefault(Number if isinstance(label, Number | np.bool_) else type(label), label)
+    if len(example) > 1:
+        first, second = sorted(map(repr, example.values()))[:2]
+        raise ValueError(
+            f"y must hold labels of one kind, without missing values: it mixes {first} with {second}; turn all labels "
+            "into text, or all into numbers."
+        )
 
 
 def _positions(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:
@@ -113,14 +143,15 @@ def _given(classes: ArrayLike, found: NDArray[Any], n_classes: int) -> NDArray[A
 def label_column(y: ArrayLike | None, n_rows: int) -> NDArray[Any]:
     """Labels as they are, one for each row, of a kind that classes may have."""
     require_labels(y)
-    labels = column_or_1d(y, warn=True)
+    labels = _column(y)
+    found_classes(labels)
     check_array(labels, ensure_2d=False, dtype=None, input_name="y")
     check_classification_targets(labels)
     check_lengths(len(labels), n_rows)
     return np.asarray(labels)
 
 
-def require_labels(y: ArrayLike | None) -> None:
+def require_labels(y: Any) -> None:
     """Refuse None."""
     if y is None:
         raise ValueError("fit requires y to be passed, but the target y is None; only a Stream has labels of its own.")

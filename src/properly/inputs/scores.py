@@ -286,6 +286,24 @@ def _others(log_p: Array, left_out: Any) -> Array:
     return fn.logsumexp(namespace(log_p).where(left_out, -math.inf, log_p), axis=1, keepdims=True)
 
 
+_SPLITTER = 2.0**20 + 1.0  # Veltkamp's, which leaves 33 of the 53 binary digits
+_LARGEST_TO_SPLIT = 1e300
+
+
+def without_last_digits(score: Array) -> Array:
+    """Scores rounded to 33 binary digits: what differs by rounding is equal, and lies on the same side of a step.
+
+    The last digits of a sum depend on the order of its terms, which matrix products choose by the number of rows.
+
+    >>> without_last_digits(np.array([0.1 + 0.2, 0.3])).tolist()
+    [0.29999999998835847, 0.29999999998835847]
+    """
+    xp = namespace(score)
+    inner = xp.clip(score, -_LARGEST_TO_SPLIT, _LARGEST_TO_SPLIT)
+    product = _SPLITTER * inner
+    return xp.where(inner == score, product - (product - inner), score)
+
+
 _LARGEST_TO_SQUARE = 1e150  # sums of squares must not overflow
 
 

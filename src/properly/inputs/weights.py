@@ -64,7 +64,10 @@ def row_weights(sample_weight: ArrayLike | None, n_rows: int, *, positive_sum: b
 
 
 def checked_class_weights(weight: Array, classes: NDArray[Any]) -> Array:
-    """The summed weights of the classes: of two or more, none of them 0, with a finite sum."""
+    """The summed weights of the classes: of two or more, with a finite sum.
+
+    Some may be 0, as in a bootstrap sample without the rows of a rare class: models give such a class probability 0.
+    """
     require_several_classes(classes)
     with np.errstate(over="ignore"):
         total = weight.sum()
@@ -73,9 +76,7 @@ def checked_class_weights(weight: Array, classes: NDArray[Any]) -> Array:
     if not total > 0.0:
         raise ValueError(_NONE_POSITIVE)
     for label, own in zip(classes.tolist(), weight.tolist(), strict=True):
-        if own == 0.0:
-            raise ValueError(f"every row of class {label!r} has weight 0; drop these rows or weight them.")
-        if own / total < SMALLEST_NORMAL:
+        if own > 0.0 and own / total < SMALLEST_NORMAL:
             raise ValueError(
                 f"the rows of class {label!r} have a weight of {own:.3g} in all, too little to count beside "
                 f"{total:.3g}; make the weights less unequal."

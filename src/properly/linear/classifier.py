@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,12 +11,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from properly.engines import Engine
-from properly.linear.estimator import LinearEstimator
-from properly.linear.fitting import Data, Fit, Penalty
+from properly.engines import Engine, MemoryEngine
+from properly.linear.estimator import LinearEstimator, dense
+from properly.linear.fitting import Data, Fit, Penalty, certain_fit
 from properly.links import Link, Logit
 from properly.losses import Composite, LogLoss, Loss, SoftmaxComposite, SquaredLoss, get_loss
 from properly.losses.softmax import AnyComposite
+from properly.numeric.limits import FARTHEST
 from properly.numeric.probabilities import Array, as_float
 
 _SQUARED_LOGIT = Composite(SquaredLoss(), Logit())  # the softmax generalises both links of the squared loss
@@ -43,17 +45,25 @@ class LinearClassifier(LinearEstimator):
         if self.class_weight is not None:
             factor = self._class_factor(class_weight, classes)
             engine, class_weight = engine.reweighted(factor), class_weight * factor
+        seen, softmax = np.flatnonzero(class_weight), _by_softmax(composite, len(classes))
+        if softmax and len(seen) < len(classes):
+            engine, class_weight = _rows_of(seen, engine), class_weight[seen]
         data, previous = self._described(engine, class_weight), self._previous(classes)
         fits = []
-        for part, positive, rows in _parts(composite, len(classes)):
+        for part, positive, rows in _parts(composite, len(classes), seen):
+            if not softmax and positive not in seen:
+                fits.append(certain_fit(-FARTHEST, self.n_features_in_))
+                continue
             start = None if previous is None else (previous[0][rows], previous[1][rows])
             others = self._further_starts(data, penalty, positive) if previous is None else ()
             fits.append(self._fit_one(data, part, penalty, positive=positive, start=start, further_starts=others))
-        if not _by_softmax(composite, len(classes)):
+        if not softmax:
             return fits, composite.link
         (fit,) = fits  # only differences between classes matter
-        coef = fit.coef if any(penalty) else fit.coef - fit.coef.mean(axis=0)
-        return [fit._replace(coef=coef, intercept=fit.intercept - fit.intercept.mean())], None
+        coef, intercept = np.zeros((len(classes), self.n_features_in_)), np.full(len(classes), -FARTHEST)
+        coef[seen] = fit.coef if any(penalty) else fit.coef - fit.coef.mean(axis=0)
+        intercept[seen] = fit.intercept - fit.intercept.mean()
+        return [fit._replace(coef=coef, intercept=intercept)], None
 
     def _further_starts(self, data: Data, penalty: Penalty, positive: int) -> Sequence[tuple[Array, Array]]:
         """Further starts (coefficients and intercepts), for a loss that may have several optima."""
@@ -65,17 +75,24 @@ class LinearClassifier(LinearEstimator):
             return None
         if not np.array_equal(self.classes_, classes) or self.coef_.shape[1] != self.n_features_in_:
             return None
-        return self.coef_, self.intercept_
+        if np.abs(self.intercept_).max() >= FARTHEST:  # of a class that had no weight
+            return None
+        return dense(self.coef_), self.intercept_
 
     def _class_factor(self, total: Array, classes: NDArray[Any]) -> Array:
         """The factor on the weights of every class, whose weights add up to `total`."""
         if isinstance(self.class_weight, str) and self.class_weight == "balanced":
-            return total.sum() / (len(total) * total)
+            seen = total > 0.0
+            return np.where(seen, total.sum() / (np.count_nonzero(seen) * np.where(seen, total, 1.0)), 1.0)
         if not isinstance(self.class_weight, Mapping):
             raise ValueError(f'class_weight must be a dict, "balanced" or None, got {self.class_weight!r}.')
         unknown = [label for label in self.class_weight if label not in classes]
         if unknown:
-            raise ValueError(f"class_weight names {unknown[0]!r}, which is not among the classes {classes.tolist()}.")
+            message = f"class_weight names {unknown[0]!r}, which is not among the classes {classes.tolist()}"
+            if len(unknown) == len(self.class_weight):
+                raise ValueError(f"{message}, and none of them.")
+            # A fold of a cross-validation may lack a rare class.
+            warnings.warn(f"{message}; its weight is not used.", UserWarning, stacklevel=4)
         factor = as_float([self.class_weight.get(label, 1.0) for label in classes.tolist()], "class_weight")
         if not (np.isfinite(factor).all() and (factor > 0.0).all()):
             raise ValueError(f"class_weight must be positive and finite, got {self.class_weight!r}.")
@@ -87,13 +104,22 @@ def _by_softmax(composite: Composite, n_classes: int) -> bool:
     return n_classes > 2 and composite in (Composite(LogLoss()), Composite(SquaredLoss()), _SQUARED_LOGIT)
 
 
-def _parts(composite: Composite, n_classes: int) -> list[tuple[AnyComposite, int, slice]]:
+def _parts(composite: Composite, n_classes: int, seen: NDArray[np.intp]) -> list[tuple[AnyComposite, int, Any]]:
     """What is fitted: (composite, the class that counts as 1, the rows of coef_)."""
     if _by_softmax(composite, n_classes):
-        return [(SoftmaxComposite(composite.loss), 0, slice(None))]
+        return [(SoftmaxComposite(composite.loss), 0, seen)]
     if n_classes == 2:
         return [(composite, 1, slice(None))]
     return [(composite, k, slice(k, k + 1)) for k in range(n_classes)]
+
+
+def _rows_of(seen: NDArray[np.intp], engine: Engine) -> MemoryEngine:
+    """The rows of the classes that have a weight, numbered anew."""
+    if not isinstance(engine, MemoryEngine):
+        raise ValueError("every row of some class has weight 0; leave these rows out of the Stream, or weight them.")
+    rows = engine.rows(np.flatnonzero(np.isin(engine.y, seen)))
+    offset = None if rows.offset is None else rows.offset[:, seen]
+    return MemoryEngine(rows.X, np.searchsorted(seen, rows.y), rows.weight, offset)
 
 
 @dataclass(eq=False, repr=False)

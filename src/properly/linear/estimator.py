@@ -9,6 +9,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.linear_model._base import SparseCoefMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -18,15 +20,25 @@ from properly.engines import Engine, prediction_engine, training_engine
 from properly.inputs.features import checked_array
 from properly.inputs.labels import require_two_classes
 from properly.kernels import Block
-from properly.linear.fitting import Data, Fit, Penalty, check_limits, fit_linear, warn_about, weight_by_class
-from properly.links import Link
+from properly.linear.fitting import (
+    Data,
+    Fit,
+    Penalty,
+    certain_fit,
+    check_limits,
+    fit_linear,
+    warn_about,
+    weight_by_class,
+)
+from properly.links import Link, Logit
 from properly.losses.softmax import AnyComposite
 from properly.numeric import functions as fn
 from properly.numeric.arrays import Array, constant, is_foreign
+from properly.numeric.limits import FARTHEST
 from properly.solvers import Solution
 
 
-class LinearPredictor(LinkScoreClassifier):
+class LinearPredictor(SparseCoefMixin, LinkScoreClassifier):
     """A classifier with linear scores; `fit` sets these attributes.
 
     Attributes
@@ -54,7 +66,7 @@ class LinearPredictor(LinkScoreClassifier):
         return self._linear_scores(block.X, block.offset)
 
     def _linear_scores(self, X: Any, offset: Array | None) -> Array:
-        scores: Array = fn.matmul(X, self.coef_.T)
+        scores: Array = fn.matmul(X, dense(self.coef_).T)
         scores = scores + constant(self.intercept_, scores)
         if offset is None:
             return scores
@@ -100,6 +112,11 @@ class LinearPredictor(LinkScoreClassifier):
         return tags
 
 
+def dense(coef: Any) -> Array:
+    """Coefficients as an array, also after `sparsify`."""
+    return coef.toarray() if sparse.issparse(coef) else coef
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
 class LinearEstimator(LinearPredictor):
     """A linear classifier that can be fitted; a subclass defines `_check_options` and `_fits`.
@@ -119,6 +136,12 @@ class LinearEstimator(LinearPredictor):
     def _fits(self, engine: Engine, classes: NDArray[Any], class_weight: Array) -> tuple[Sequence[Fit], Link | None]:
         """The fits, which together give the rows of coef_, and the link (None: the softmax, or several links)."""
 
+    def _certain(self, engine: Engine, classes: NDArray[Any], class_weight: Array) -> tuple[Sequence[Fit], Link | None]:
+        """The fits where all rows of positive weight have one class: it has probability 1."""
+        intercept = np.where(class_weight > 0.0, FARTHEST, -FARTHEST)
+        two = len(classes) == 2
+        return [certain_fit(intercept[1:] if two else intercept, self.n_features_in_)], Logit() if two else None
+
     def fit(
         self,
         X: Any,
@@ -135,7 +158,8 @@ class LinearEstimator(LinearPredictor):
             memory.
         y : array of shape (n_samples,)
         sample_weight : array of shape (n_samples,), optional
-            A row of weight 2 counts like two equal rows, a row of weight 0 not at all.
+            A row of weight 2 counts like two equal rows, a row of weight 0 not at all. A class whose rows all have
+            weight 0 stays among ``classes_``, with probability 0: its intercept is -1e100.
         offset : array of shape (n_samples,), optional
             Added to the score with a coefficient of 1; of shape (n_samples, n_classes) for more than two classes.
         """
@@ -145,7 +169,8 @@ class LinearEstimator(LinearPredictor):
         class_weight = weight_by_class(engine, classes)
         if self.only_two_classes:
             require_two_classes(classes)
-        fits, link = self._fits(engine, classes, class_weight)
+        certain = np.count_nonzero(class_weight) == 1
+        fits, link = (self._certain if certain else self._fits)(engine, classes, class_weight)
         self.classes_, self.link_ = classes, link
         self.coef_ = np.concatenate([fit.coef for fit in fits])
         self.intercept_ = np.concatenate([fit.intercept for fit in fits])
@@ -156,7 +181,7 @@ class LinearEstimator(LinearPredictor):
         return self
 
     def _described(self, engine: Engine, class_weight: Array) -> Data:
-        return Data.describe(engine, class_weight, self.fit_intercept)
+        return Data.describe(engine, class_weight, self.fit_intercept, getattr(self, "feature_names_in_", None))
 
     def _fit_one(self, data: Data, composite: AnyComposite, penalty: Penalty, **options: Any) -> Fit:
         return fit_linear(data, composite, penalty, **{"tol": self.tol, "max_iter": self.max_iter, **options})

@@ -9,7 +9,8 @@ from numbers import Real
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from properly import kernels
@@ -17,8 +18,15 @@ from properly.engines.base import Engine
 from properly.inputs.options import check_boolean, check_interval, checked_count
 from properly.inputs.weights import checked_class_weights
 from properly.kernels import LinearModel
-from properly.linear.starts import at_class_proportions, convex_start, fitted_to_sample, where_finite
+from properly.linear.starts import (
+    at_class_proportions,
+    convex_start,
+    fitted_to_sample,
+    over_the_intercept,
+    where_finite,
+)
 from properly.losses.softmax import AnyComposite
+from properly.numeric.arrays import to_numpy
 from properly.numeric.probabilities import Array
 from properly.solvers import Problem, Solution, Status, minimise, shrinks_linearly
 
@@ -35,15 +43,13 @@ class Data(NamedTuple):
     squares: Array  # weighted sums of squares of the features, about the centre if there is one
 
     @classmethod
-    def describe(cls, engine: Engine, class_weight: Array, fit_intercept: bool) -> Self:
+    def describe(cls, engine: Engine, class_weight: Array, fit_intercept: bool, names: ArrayLike | None = None) -> Self:
         """One pass over the features, or two; their sums are finite only if the features are."""
         with np.errstate(over="ignore", invalid="ignore"):
             moments = engine.reduce(kernels.moments, None)
         if not np.isfinite(moments.squares).all():
-            raise ValueError(
-                "X contains NaN or infinity, or values or weights so large that their squares overflow float64; "
-                "drop or impute such rows, or scale the features."
-            )
+            column = int(np.argmin(np.isfinite(moments.squares)))
+            raise _not_finite(engine, column, column if names is None else np.asarray(names).tolist()[column])
         weight = float(class_weight.sum())
         mean = moments.total / weight
         spread = np.sqrt(np.maximum(moments.squares / weight - mean**2, 0.0))
@@ -72,6 +78,23 @@ class Data(NamedTuple):
         if not self.fit_intercept:
             return w, np.zeros(len(w))
         return w, coef[:, k].copy() if self.center is None else coef[:, k] - w @ self.center
+
+
+def _not_finite(engine: Engine, column: int, name: Any) -> ValueError:
+    """What is wrong with a column whose weighted squares have no finite sum."""
+    missing = infinite = False
+    for block in engine.blocks():
+        values = block.X[:, [column]]
+        values = to_numpy(values.toarray() if sparse.issparse(values) else values)
+        missing, infinite = missing or bool(np.isnan(values).any()), infinite or bool(np.isinf(values).any())
+    if missing:
+        return ValueError(f"X contains NaN in column {name!r}; drop or impute such rows.")
+    if infinite:
+        return ValueError(f"X contains infinity in column {name!r}; drop or impute such rows.")
+    return ValueError(
+        f"X or sample_weight contains values so large that the weighted squares of column {name!r} overflow float64; "
+        "scale the feature, or divide all weights by their largest."
+    )
 
 
 def _first_row(engine: Engine) -> Array:
@@ -121,6 +144,13 @@ class Fit(NamedTuple):
     runaway: bool  # there is no penalty and the coefficients grew without limit: the classes are separable
 
 
+def certain_fit(intercept: ArrayLike, n_features: int) -> Fit:
+    """Scores that do not depend on the features: those of classes that are certain, or ruled out."""
+    scores = np.atleast_1d(np.asarray(intercept, dtype=np.float64))
+    solution = Solution(np.zeros((len(scores), n_features)), Status.CONVERGED, 0, 0, 0.0)
+    return Fit(solution.coef, scores, solution, False)
+
+
 def fit_linear(
     data: Data,
     composite: AnyComposite,
@@ -146,6 +176,8 @@ def fit_linear(
     else:
         coef = convex_start(problem, plain, len(data.class_weight), max_iter)
     others = [data.joined(*other) for other in further_starts]
+    if start is None:
+        others += over_the_intercept(problem)
     solution = _solve(problem, coef, plain, others, tol, max_iter)
     return Fit(*data.separated(solution.coef), solution, not any(penalty) and _has_run_away(problem, solution))
 

@@ -15,7 +15,7 @@ from properly.inputs.options import check_boolean
 from properly.linear.cross_validation import Path, penalties, unit_of, with_splits
 from properly.linear.estimator import LinearEstimator
 from properly.linear.fitting import Data, Fit, Penalty
-from properly.links import GEV, Link
+from properly.links import GEV, Link, Logit
 from properly.losses import BetaLoss, Composite, GEVLoss, LogLoss, Loss, get_loss
 from properly.numeric import functions as fn
 from properly.numeric.arrays import Array, as_float, columns_of, constant, namespace
@@ -128,6 +128,12 @@ class GEVCanonicalRegressionCV(LinearEstimator):
             for i in members
         ]
         return fits, self.links_[0] if len(members) == 1 else None
+
+    def _certain(self, engine: Engine, classes: NDArray[Any], class_weight: Array) -> tuple[Sequence[Fit], Link | None]:
+        self.xi_, self.C_, self.Cs_ = np.nan, np.nan, np.full(1, np.nan)
+        self.links_, self.weights_ = [Logit()], np.ones(1)
+        self.cv_results_ = {name: np.empty(0) for name in ("xi", "C", "loss")}
+        return super()._certain(engine, classes, class_weight)
 
     def _composites(self) -> list[Composite]:
         """The logistic one, and one for every shape."""

@@ -17,7 +17,7 @@ from properly.inputs.optional import require
 from properly.inputs.options import check_interval, choose
 from properly.kernels import Block, Hessian, LinearModel
 from properly.linear.classifier import LinearClassifier
-from properly.linear.estimator import LinearPredictor
+from properly.linear.estimator import LinearPredictor, dense
 from properly.linear.fitting import Data, Penalty, weight_by_class
 from properly.linear.rare_events import RareEventLogisticRegression
 from properly.links import Link
@@ -123,6 +123,11 @@ def inference(
     engine, classes = training_engine(refitted, X, y, sample_weight, offset)
     _check_same_data(model, refitted, classes)
     class_weight = weight_by_class(engine, classes)
+    if not class_weight.all():
+        empty = classes[class_weight == 0.0].tolist()[0]
+        raise ValueError(
+            f"every row of class {empty!r} has weight 0, so that the model is certain; weight both classes."
+        )
     shift = 0.0
     if isinstance(model, RareEventLogisticRegression):
         shift = model.intercept_shift_  # the rows are of the sample, not of the population
@@ -130,7 +135,7 @@ def inference(
         engine = engine.reweighted(model._class_factor(class_weight, classes))
     data = Data.describe(engine, class_weight, model.fit_intercept)
     linear = LinearModel(composite, center=data.center)
-    coef = data.joined(model.coef_, model.intercept_ - shift)
+    coef = data.joined(dense(model.coef_), model.intercept_ - shift)
     curvature = engine.reduce(kernels.hessian, linear, coef, False, None).hessian
     k = model.coef_.shape[1]
     curvature[np.arange(k), np.arange(k)] += penalty.ridge
@@ -138,7 +143,8 @@ def inference(
     squares = engine.reduce(_squared_gradients, linear, composite, coef, observed).hessian
     names = list(getattr(model, "feature_names_in_", [f"x{j}" for j in range(k)]))
     names += ["intercept"] * bool(model.fit_intercept)
-    fitted = np.append(model.coef_[0], model.intercept_) if model.fit_intercept else model.coef_[0].copy()
+    weights = dense(model.coef_)[0]
+    fitted = np.append(weights, model.intercept_) if model.fit_intercept else weights.copy()
     center = np.zeros(k) if data.center is None else data.center
     return Inference(names, fitted, inverse @ squares @ inverse, center, model)
 

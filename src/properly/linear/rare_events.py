@@ -92,6 +92,10 @@ class RareEventLogisticRegression(LinearEstimator):
         self.intercept_shift_ = _log_odds(rate) - _log_odds(fitted_rate) if rate != fitted_rate else 0.0
         return [fit._replace(intercept=fit.intercept + self.intercept_shift_)], Logit()
 
+    def _certain(self, engine: Engine, classes: NDArray[Any], class_weight: Array) -> tuple[Sequence[Fit], Link | None]:
+        self.sample_rate_, self.intercept_shift_ = float(class_weight[1] > 0.0), 0.0
+        return super()._certain(engine, classes, class_weight)
+
     def _methods(self) -> dict[str, Callable[[Engine, Array], tuple[Fit, float]]]:
         return {
             "undersampling": self._undersampled,
@@ -171,14 +175,14 @@ class _Score(Statistic):
     addition: Array
 
 
-def _score(block: Block, model: LinearModel, coef: Array, inverse: Array) -> _Score:
+def _score(block: Block, model: LinearModel, coef: Array, root: Array) -> _Score:
     X, y, v = model.read(block, coef)
     p, q = Logit()._pair(v)
     weight = np.ones(len(v)) if block.weight is None else block.weight
     design = np.asarray(X.todense()) if hasattr(X, "todense") else X
     if coef.shape[1] > X.shape[1]:
         design = np.column_stack([design, np.ones(len(v))])
-    leverage = weight * p * q * np.einsum("ij,ij->i", design @ inverse, design)
+    leverage = weight * p * q * np.sum((design @ root) ** 2, axis=1)
     residual = weight * np.where(y, q, -p)
     log_likelihood = -float(np.sum(weight * model.composite._value(y, v)))
     return _Score(log_likelihood, design.T @ residual, design.T @ (leverage * (0.5 - p)))
@@ -200,7 +204,7 @@ class BiasReduction:
         self.passes += 2
         information = self.engine.reduce(kernels.hessian, self.model, coef, False, None).hessian
         root, log_determinant = self._root_of_inverse(information)
-        sums = self.engine.reduce(_score, self.model, coef, root @ root.T)
+        sums = self.engine.reduce(_score, self.model, coef, root)
         if self.ridge.any():
             root, _ = self._root_of_inverse(information + np.diag(self.ridge))
         objective = sums.log_likelihood + 0.5 * log_determinant - 0.5 * float(np.sum(self.ridge * coef**2))
@@ -209,7 +213,15 @@ class BiasReduction:
 
     def _root_of_inverse(self, matrix: Array) -> tuple[Array, float]:
         """R with RRᵀ the inverse on the row space, and the log-determinant there."""
-        values, vectors = linalg.eigh(self.basis.T @ matrix @ self.basis, check_finite=False)
+        inner = self.basis.T @ matrix @ self.basis
+        try:
+            factor = linalg.cholesky(inner, lower=True, check_finite=False)
+            inverse, failed = linalg.lapack.dtrtri(factor, lower=True)
+            if not failed and np.isfinite(inverse).all():  # many times faster than eigenvalues
+                return self.basis @ inverse.T, 2.0 * float(np.sum(np.log(np.diag(factor))))
+        except linalg.LinAlgError:
+            pass
+        values, vectors = linalg.eigh(inner, check_finite=False)
         values = np.maximum(values, SMALLEST_NORMAL)
         return self.basis @ (vectors / np.sqrt(values)), float(np.sum(np.log(values)))
 

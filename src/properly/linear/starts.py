@@ -9,9 +9,13 @@ import numpy as np
 from properly import kernels
 from properly.links import Logit
 from properly.losses.base import Loss
+from properly.losses.softmax import SoftmaxComposite
 from properly.numeric.probabilities import Array
 from properly.solvers import Problem, Status, minimise
 from properly.solvers.newton import STEPS
+
+_WIDE = 5.0  # offsets within this range leave one optimum, as far as is known
+_PLACES, _STARTS = 129, 4
 
 
 def at_class_proportions(problem: Problem, class_weight: Array) -> Array:
@@ -35,6 +39,28 @@ def at_class_proportions(problem: Problem, class_weight: Array) -> Array:
         last = int(np.searchsorted(slopes > 0.0, True)) if problem.convex else int(np.argmin(np.abs(slopes)))
         low, high = grid[max(last - 1, 0)], grid[min(last + (not problem.convex), 32)]
     return np.column_stack([features, [0.5 * (low + high)]])
+
+
+def over_the_intercept(problem: Problem) -> list[Array]:
+    """The lowest minima over the intercept alone, if the loss is not convex and the offsets are far apart.
+
+    Where every row has its own place on the scale of scores, such a loss has an optimum for each group of rows.
+    """
+    if (
+        problem.convex
+        or len(problem.squares) == problem.n_features
+        or isinstance(problem.model.composite, SoftmaxComposite)
+    ):
+        return []
+    offsets = problem.engine.reduce(kernels.offset_range, problem.model.positive)
+    if offsets.largest - offsets.smallest <= _WIDE:
+        return []
+    grid = np.linspace(-offsets.largest - _WIDE, -offsets.smallest + _WIDE, _PLACES)
+    unit = np.append(np.zeros(problem.n_features), 1.0)[None]
+    with np.errstate(over="ignore", invalid="ignore"):
+        values = np.nan_to_num(problem.line(np.zeros_like(unit), unit, grid)[0], nan=np.inf)
+    lowest = np.flatnonzero((values[1:-1] <= values[:-2]) & (values[1:-1] <= values[2:])) + 1
+    return [grid[place] * unit for place in lowest[np.argsort(values[lowest])][:_STARTS]]
 
 
 def where_finite(problem: Problem, coef: Array, plain: Array) -> Array:

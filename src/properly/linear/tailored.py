@@ -116,6 +116,12 @@ class TailoredLinearClassifierCV(LinearEstimator):
         *_, fit = self._path(engine, candidates[: chosen + 1], logistic)
         return [fit], Logit()
 
+    def _certain(self, engine: Engine, classes: NDArray[Any], class_weight: Array) -> tuple[Sequence[Fit], Link | None]:
+        self.concentrations_, self.concentration_ = self._candidates(), 0.0
+        self.scores_ = self.standard_errors_ = np.zeros(len(self.concentrations_))  # no row is decided wrongly
+        self.split_scores_ = np.empty((0, len(self.concentrations_)))
+        return super()._certain(engine, classes, class_weight)
+
     def _candidates(self) -> Array:
         """The concentrations to try, starting with 0."""
         given = as_float(self.concentrations, "concentrations")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from properly.inputs.labels import label_column
+from properly.inputs.frames import missing_in
+from properly.inputs.labels import checked_labels, label_column
 from properly.maxent.design_matrix import DesignMatrix
 from properly.numeric.probabilities import Array
 
@@ -39,12 +40,30 @@ class Constraints(NamedTuple):
     scale: Array
 
 
+def numbered(y: Any) -> tuple[Any, NDArray[Any] | None]:
+    """Labels that are texts, and -1 for rows without one, as the numbers of the sorted texts, and these; others as is.
+
+    >>> numbered(np.array(["oak", -1, "ash"], dtype=object))
+    (array([ 1, -1,  0]), array(['ash', 'oak'], dtype=object))
+    """
+    labels = np.array(y, dtype=object) if isinstance(y, list | tuple) else np.asarray(y)
+    if labels.ndim != 1 or labels.dtype.kind not in "OU" or missing_in(labels).any():
+        return y, None
+    if not any(isinstance(label, str) for label in labels.tolist()):
+        return y, None
+    labelled = labels != UNLABELLED
+    names, codes = checked_labels(labels[labelled])
+    result = np.full(len(labels), UNLABELLED)
+    result[labelled] = codes
+    return result, names
+
+
 def checked_classes(y: ArrayLike | None, n_rows: int, n_classes: int) -> NDArray[np.intp]:
     """Labels 0, 1, … K - 1, and -1 for rows without one; K is at most `n_classes`, or the number of labelled rows."""
     labels = label_column(y, n_rows)
     rule = "y must hold classes 0, 1, … K - 1, and -1 for rows without label"
     if labels.dtype.kind not in "biuf":
-        raise ValueError(f"Unknown label type: {rule}, got {labels[0]!r}; number the classes first.")
+        raise ValueError(f"Unknown label type: {rule}, got {labels[0]!r}; number the classes, or use texts.")
     if labels.min(initial=0) < UNLABELLED:
         raise ValueError(f"{rule}, got {labels.min()}.")
     n_labelled = np.count_nonzero(labels != UNLABELLED)

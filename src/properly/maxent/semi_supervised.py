@@ -20,12 +20,13 @@ from sklearn.utils.validation import _check_feature_names_in, _num_samples, chec
 
 from properly.classifier import LogScoreClassifier
 from properly.inputs.features import checked_features
+from properly.inputs.finite import columns_named
 from properly.inputs.options import check_interval, choose
 from properly.inputs.unwrap import last_step, weight_parameter
 from properly.inputs.weights import row_weights
 from properly.maxent.design_matrix import DesignMatrix, StoredMatrix
 from properly.maxent.features import MaxentFeatures
-from properly.maxent.sample import Sample, checked_classes, pooled_sample
+from properly.maxent.sample import Sample, checked_classes, numbered, pooled_sample
 from properly.maxent.solver import GOOD_ENOUGH
 from properly.numeric.probabilities import Array
 from properly.prevalence.prior import as_prior
@@ -71,7 +72,8 @@ class SemiSupervisedClassifier(FittedScores):
             Labelled and unlabelled rows together.
         y : array of shape (n_samples,)
             Classes 0, 1, … K - 1, and -1 for a row without label. Background points have the label -1; 0 would mean
-            that they are known to belong to class 0.
+            that they are known to belong to class 0. Classes may be texts, in an array of objects with -1 among them;
+            their sorted order then stands for 0, 1, … K - 1 in the options, and at least two must occur.
         sample_weight : array of shape (n_samples,), optional
             Weight 2 means the row twice, weight 0 not at all.
         """
@@ -83,11 +85,19 @@ class SemiSupervisedClassifier(FittedScores):
         """`fit` with the number of every row's site, if X alone does not tell which rows are one site."""
         self._check_parameters()
         n_rows = _num_samples(X)
+        y, names = numbered(y)
         classes = checked_classes(y, n_rows, self._n_classes_asked())
         weight = row_weights(sample_weight, n_rows, positive_sum=True)
         design = self._fit_features(X, classes, weight)
         sample = pooled_sample(design, classes, weight, self._sites(design) if site is None else site)
         warn_about(self._fit_sample(sample))
+        if names is not None:
+            if len(names) != len(self.classes_):
+                raise ValueError(
+                    f"y names {len(names)} classes, {names.tolist()}, but default_prevalence is for "
+                    f"{len(self.classes_)}; they must be as many."
+                )
+            self.classes_ = names
         return self
 
     def _check_parameters(self) -> None:
@@ -112,7 +122,8 @@ class SemiSupervisedClassifier(FittedScores):
         if self.features_ is None:
             X = checked_features(self, X, reset=reset)
             if reset:
-                assert_all_finite(X, input_name="X")  # `checked_features` leaves that to the fit
+                with columns_named(X):
+                    assert_all_finite(X, input_name="X")  # `checked_features` leaves that to the fit
             return StoredMatrix.of(X)
         design = _transformed(self.features_, X)
         if isinstance(design, StoredMatrix):

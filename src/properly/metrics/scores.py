@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,10 @@ from properly.inputs.weights import checked_weight
 from properly.losses import LogLoss, Loss, SquaredLoss, get_loss
 from properly.numeric.arrays import constant, namespace, require_one_library
 from properly.numeric.isotonic import pooled_blocks
+from properly.numeric.limits import EPS
 from properly.numeric.probabilities import Array, as_float, as_probabilities
+
+_ROUNDING = 8.0 * EPS  # a relative difference of scores that is rounding, not skill
 
 
 def row_losses(y: ArrayLike, p: ArrayLike, loss: str | Loss = "log", *, classes: ArrayLike | None = None) -> Array:
@@ -115,7 +119,7 @@ def skill_score(
     Returns
     -------
     float
-        0 if both scores are equal, also when both are 0 or ∞; -∞ against a perfect reference.
+        0 if both scores are equal but for rounding, also when both are 0 or ∞; -∞ against a perfect reference.
 
     Examples
     --------
@@ -133,7 +137,7 @@ def skill_score(
         require_one_library(p=p, reference=reference)
         rows = constant(_as_rows(reference, np.shape(p)), forecast.p)
         reference_score = score_of(read_forecast(y, rows, sample_weight, classes, keep_library=True), kind)
-    if score == reference_score:
+    if score == reference_score or abs(score - reference_score) <= _ROUNDING * abs(reference_score) < math.inf:
         return 0.0
     with np.errstate(divide="ignore"):
         return float(1.0 - np.float64(score) / reference_score)

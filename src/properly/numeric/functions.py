@@ -325,9 +325,13 @@ def interp(x: Array, knots: Array, values: Array) -> Array:
     """Straight lines between the values at knots, which are in order; constant beyond them."""
     xp = namespace(x)
     if xp is np:
-        return np.interp(x, knots, values)
+        y = np.interp(x, knots, values)
+        if np.isfinite(y).all():
+            return y
     gap = np.diff(knots)
-    slope = np.divide(np.diff(values), gap, out=np.zeros(len(gap)), where=gap > 0.0)
+    with np.errstate(over="ignore"):  # between knots whose distance is a subnormal number
+        slope = np.divide(np.diff(values), gap, out=np.zeros(len(gap)), where=gap > 0.0)
+    slope = np.clip(slope, -LARGEST, LARGEST)
     inside = xp.clip(x, float(knots[0]), float(knots[-1]))
     left = searchsorted(knots[1:], inside, "right")
     return entries(np.append(slope, 0.0), left) * (inside - entries(knots, left)) + entries(values, left)

@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from properly.inputs.options import choose
@@ -130,6 +131,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         check_is_fitted(self, "columns_")
         return np.array([column.name for column in self.columns_], dtype=object)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = MISSING_RULES.get(self.missing, False)
+        tags.input_tags.categorical = tags.input_tags.string = True
+        return tags
 
     def _learned(self, column: Any, place: Place) -> Column | None:
         """What there is to know about a column, None if it is left out."""

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, TransformerMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
 from properly.classifier import chosen
 from properly.inputs.features import checked_array
@@ -93,6 +93,23 @@ class LinearFeatures(TransformerMixin, BaseEstimator):
         if xp is np:
             return np.hstack(parts, dtype=np.float64)
         return beside(*(xp.astype(part, xp.float64) for part in parts if part.shape[1] != 0))
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """The names of the features: of a column, of its missing values, or of a column and one of its codes."""
+        check_is_fitted(self, "mean_")
+        names = np.asarray(_check_feature_names_in(self, input_features))
+        coded = np.isin(np.arange(len(names)), list(self.categorical))
+        numeric = names[~coded]
+        found = [*numeric, *(f"{name} is missing" for name in numeric[self.indicated_])]
+        for name, levels, other in zip(names[coded], self.levels_, self.other_, strict=True):
+            found += [f"{name} is missing" if np.isnan(level) else f"{name} = {level:g}" for level in levels]
+            found += [f"{name} is another"] * other
+        return np.array(found, dtype=object)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
 
     def _split(self, X: Array) -> tuple[Array, Array]:
         coded = np.zeros(X.shape[1], dtype=bool)
@@ -212,6 +229,11 @@ class TableClassifier(_ThroughTransformer):
         self.encoder = encoder
         self.classifier = classifier
         self.classes = classes
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = True
+        return tags
 
     @property
     def classes_(self) -> NDArray[Any]:

@@ -53,7 +53,9 @@ def _log_posterior(tree: Tree, n_cuts: Array, shrinkage: float) -> tuple[Array, 
     prior = shrinkage * p[np.maximum(tree.parent, 0)]
     weight = tree.class_weight * min(1.0, _MOST_ROWS / tree.class_weight[0].sum())
     total = weight.sum(axis=1)
-    evidence = np.sum(sc.gammaln(weight + prior) - sc.gammaln(prior), axis=1)
+    seen = weight[0] > 0.0  # a class without weight has probability 0 everywhere
+    prior, counted = prior[:, seen], weight[:, seen]
+    evidence = np.sum(sc.gammaln(counted + prior) - sc.gammaln(prior), axis=1)
     evidence += sc.gammaln(shrinkage) - sc.gammaln(total + shrinkage)
     places = np.sqrt(np.minimum(np.maximum(total - 1.0, 0.0)[:, None], n_cuts)).sum(axis=1)
     log_odds = -np.log(np.maximum(places, 1.0))

@@ -9,13 +9,14 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import Bunch, Tags
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from properly.classifier import LogScoreClassifier
 from properly.inputs.features import known_table, seen_categories, training_table
+from properly.inputs.labels import checked_labels
 from properly.inputs.options import check_interval, checked_count
 from properly.inputs.weights import checked_class_weights, checked_weight
 from properly.losses import Loss, get_loss
@@ -28,7 +29,7 @@ from properly.tree.growth import grow, prune, pruning_path
 from properly.tree.splits import Impurity
 from properly.tree.structure import Integers, Tree
 
-_FEATURES_AS = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
+_FEATURES_AS = {"accept_sparse": "csc", "dtype": np.float64, "ensure_all_finite": "allow-nan"}
 
 
 @dataclass(eq=False, repr=False)
@@ -140,10 +141,12 @@ class ProperTreeClassifier(LogScoreClassifier):
 
         Parameters
         ----------
-        X : array or data frame of shape (n_samples, n_features); nan is a missing value
+        X : array, data frame or sparse matrix of shape (n_samples, n_features); nan is a missing value
+            A sparse matrix is made dense: what it does not store is 0.
         y : array of shape (n_samples,)
         sample_weight : array of shape (n_samples,), optional
-            Weight 2 means the row twice, weight 0 not at all.
+            Weight 2 means the row twice, weight 0 not at all. A class whose rows all have weight 0 stays among
+            ``classes_``, with probability 0.
         """
         self._check_options()
         grown, n_cuts = self._grown(X, y, sample_weight)
@@ -182,7 +185,7 @@ class ProperTreeClassifier(LogScoreClassifier):
     def apply(self, X: Any) -> Integers:
         """The leaf that each row falls into, as an index into the arrays of ``tree_``."""
         check_is_fitted(self)
-        return self.tree_.leaf_of(known_table(self, X, self.categories_, **_FEATURES_AS))
+        return self.tree_.leaf_of(_dense(known_table(self, X, self.categories_, **_FEATURES_AS)))
 
     def get_depth(self) -> int:
         """The largest number of splits above a leaf."""
@@ -226,9 +229,9 @@ class ProperTreeClassifier(LogScoreClassifier):
     def _grown(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> tuple[Tree, Array]:
         """The tree before pruning, and at how many places each feature can be cut; records classes and features."""
         impurity = Impurity(get_loss(self.loss))
-        values, labels, categories = training_table(self, X, y, self.categorical_features, **_FEATURES_AS)
-        check_classification_targets(labels)
-        classes, label = np.unique(labels, return_inverse=True)
+        classes, codes = checked_labels(y)
+        values, label, categories = training_table(self, X, codes, self.categorical_features, **_FEATURES_AS)
+        values, label = _dense(values), label.astype(np.intp)
         weight = checked_weight(sample_weight, len(values))
         class_weight = checked_class_weights(np.bincount(label, weight, len(classes)).astype(np.float64), classes)
         if weight is not None:
@@ -246,13 +249,14 @@ class ProperTreeClassifier(LogScoreClassifier):
         ]
         max_depth = np.inf if self.max_depth is None else int(self.max_depth)
         n_cuts = np.array([len(each.low) for each in bins]) - 1.0 + self._has_missing
-        return grow(bins, label, weight, impurity, max_depth, float(self.min_samples_leaf)), n_cuts
+        tree = grow(bins, label, weight, len(classes), impurity, max_depth, float(self.min_samples_leaf))
+        return tree, n_cuts
 
     def _exact(self, weight: Array, label: Integers, classes: NDArray[Any], class_weight: Array) -> Array:
         """The weights, exact to add, after a look at what that leaves."""
         total = float(class_weight.sum())
         weight = exact_weights(weight)
-        lost = np.flatnonzero(np.bincount(label, weight, len(classes)) == 0.0)
+        lost = np.flatnonzero((np.bincount(label, weight, len(classes)) == 0.0) & (class_weight > 0.0))
         if len(lost):
             raise ValueError(
                 f"the rows of class {classes.tolist()[lost[0]]!r} have a weight of {class_weight[lost[0]]:.3g} in all, "
@@ -279,5 +283,9 @@ class ProperTreeClassifier(LogScoreClassifier):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
+        tags.input_tags.allow_nan = tags.input_tags.sparse = True
         return tags
+
+
+def _dense(X: Any) -> Any:
+    return X.toarray() if sparse.issparse(X) else X

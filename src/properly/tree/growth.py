@@ -16,12 +16,18 @@ from properly.tree.structure import LEAF, Booleans, Integers, Tree, depth_first
 
 
 def grow(
-    features: list[Bins], label: Integers, weight: Array | None, impurity: Impurity, max_depth: float, smallest: float
+    features: list[Bins],
+    label: Integers,
+    weight: Array | None,
+    n_classes: int,
+    impurity: Impurity,
+    max_depth: float,
+    smallest: float,
 ) -> Tree:
     """Split as long as a node has several classes and a split leaves `smallest` weight on both sides."""
     rows = Rows(np.arange(len(label)), np.zeros(len(label), dtype=np.intp), label, weight)
     levels: list[dict[str, Any]] = []
-    n_nodes, first, n_sets, n_classes = 1, 0, 0, int(label.max()) + 1
+    n_nodes, first, n_sets = 1, 0, 0
     while n_nodes:
         totals = class_weights(rows.node, rows, n_classes, n_nodes)
         n_rows = np.bincount(rows.node, minlength=n_nodes)
