@@ -37,6 +37,7 @@ _DEPENDENT = 1e-7  # the share of a function that is left when those before it a
 _LARGEST_P_VALUE = 0.99  # in a join, so that one test cannot outweigh the others by fitting too well
 # What each test counts for in the join, the smooth one for each of its sums.
 _SHARES = {"mean": 4.0, "line": 2.0, "cumulative": 1.0, "smooth": 0.5}
+_SEVERAL_CLASSES = 1.2  # what the joined p-value is multiplied by: classes depend on each other
 _POWER = 0.8
 _PRICE = 0.25  # of joining tests, in standard deviations
 _MOST_DRAWS = 2**31 - 1  # of one binomial number
@@ -85,7 +86,8 @@ def calibration_test(
     taken together.
 
     Of more than two classes, each is tested against the rest, the most probable one by whether it is true, and the
-    whole vector by the squared kernel calibration error; each of the three counts a third in the join.
+    whole vector by the squared kernel calibration error; each of the three counts a third in the join, whose p-value is
+    multiplied by 1.2, since they depend on each other.
 
     Parameters
     ----------
@@ -133,8 +135,8 @@ def calibration_test_of(forecast: Forecast, cluster: NDArray[Any] | None = None)
     if cluster is None:
         parts.append(kernel.p_value)
         tests.append(Test("whole vector", kernel.error, kernel.p_value))
-    together = 0.0 if forecast.surprises else float(joined(np.array(parts), np.ones(len(parts))))
-    return CalibrationTest(together, tuple(tests), kernel)
+    rule = min(_SEVERAL_CLASSES * float(joined(np.array(parts), np.ones(len(parts)))), 1.0)
+    return CalibrationTest(0.0 if forecast.surprises else rule, tuple(tests), kernel)
 
 
 def joined(p_values: Array, shares: Array) -> Array:
