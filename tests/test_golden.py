@@ -58,6 +58,8 @@ CHANGED: list[tuple[str, str]] = [
         for curve in ("reliability", "panels")
         for part in ("low", "high", "confidence")
     ),
+    ("diagnostics/*reliability*: *low", "the band holds the whole curve"),
+    ("diagnostics/*reliability*: *high", "the band holds the whole curve"),
     ("audit/*: cuts/*", "the share of positives is among the thresholds"),
     ("comparison/*: difference_intervals", "intervals that hold together, and are those of the p-values"),
     ("comparison/*: p_values", "adjusted for the number of candidates"),

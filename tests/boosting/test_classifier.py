@@ -457,3 +457,13 @@ EXPECTED = {
 )
 def test_scikit_learn_accepts(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize(("rows", "threads"), [(10, 1), (99_999, 1), (100_000, 2), (10_000_000, 4)])
+def test_small_data_have_one_thread(monkeypatch, rows, threads):
+    monkeypatch.setattr("properly.boosting.classifier.number_of_threads", lambda: 4)
+    cells = np.broadcast_to(0.0, (rows, 20))
+    assert ProperBoostingClassifier()._threads(cells) == threads
+    assert ProperBoostingClassifier()._threads(sparse.csr_matrix((rows, 20))) == 1  # nothing is stored
+    assert ProperBoostingClassifier(n_jobs=-1)._threads(cells) == 4
+    assert ProperBoostingClassifier(n_jobs=3)._threads(cells) == 3

@@ -6,6 +6,8 @@ from sklearn.isotonic import IsotonicRegression
 
 from properly import diagnostics
 from properly.diagnostics import reliability
+from properly.diagnostics.reliability import reliability_of
+from properly.inputs.forecast import Forecast
 
 
 def rows(n, seed=0, digits=None):
@@ -50,28 +52,41 @@ def test_more_blocks_than_points_are_grouped_all_the_same():
     np.testing.assert_allclose(result.recalibrated, result.forecast, rtol=1e-9)
 
 
-def test_right_forecasts_lie_in_the_band_as_often_as_it_says():
+@pytest.mark.parametrize("digits", [None, 1])
+def test_the_band_holds_the_whole_curve_of_right_forecasts_as_often_as_it_says(digits):
     inside = []
-    for seed in range(60):
+    for seed in range(100):
         random = np.random.RandomState(seed)
-        p = np.repeat([0.1, 0.3, 0.5, 0.8], 200)
-        result = reliability(random.random_sample(800) < p, p, n_resamples=400, confidence=0.8, random_state=seed)
-        inside.append((result.low <= result.recalibrated) & (result.recalibrated <= result.high))
-    assert 0.75 < np.mean(inside) < 0.9  # counts are discrete: the band covers a little more than 0.8
+        p = random.beta(1.0, 3.0, 200)
+        p = p if digits is None else np.clip(p.round(digits), 0.05, 0.95)
+        result = reliability(random.random_sample(200) < p, p, n_resamples=100, confidence=0.8, random_state=seed)
+        inside.append(result.outside == 0.0)
+    assert abs(np.mean(inside) - 0.8) < 3.0 * np.sqrt(0.8 * 0.2 / 100)
+
+
+def test_rows_that_belong_together_widen_the_band():
+    y, p, _ = rows(300)
+    many = np.repeat(np.arange(300), 4)
+    forecast = Forecast.of_positives(y[many], p[many])
+    alone, together = reliability_of(forecast), reliability_of(forecast, cluster=many)
+    assert np.mean(together.high - together.low) > 1.5 * np.mean(alone.high - alone.low)
+    np.testing.assert_array_equal(together.recalibrated, alone.recalibrated)
+    nothing = reliability_of(forecast, cluster=np.zeros(1_200))
+    assert (nothing.low.max(), nothing.high.min()) == (0.0, 1.0)
 
 
 def test_wrong_forecasts_lie_outside():
     y, p, _ = rows(5000)
     right, wrong = reliability(y, p), reliability(y, np.sqrt(p))
-    assert right.outside < 0.3
+    assert right.outside == 0.0
     assert wrong.outside > 0.8
 
 
-def test_the_band_of_two_values_is_binomial():
+def test_the_band_of_two_values_is_that_of_two_binomial_shares():
     p = np.repeat([0.2, 0.7], [1000, 500])
     result = reliability(np.arange(1500) % 2, p, n_resamples=4000, confidence=0.9)
     deviation = np.sqrt(np.array([0.2 * 0.8 / 1000, 0.7 * 0.3 / 500]))
-    np.testing.assert_allclose(result.high - result.low, 2 * 1.645 * deviation, rtol=0.1)
+    np.testing.assert_allclose(result.high - result.low, 2 * 1.949 * deviation, rtol=0.1)  # √0.9 each
     np.testing.assert_allclose((result.high + result.low) / 2, [0.2, 0.7], atol=0.003)
 
 

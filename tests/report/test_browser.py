@@ -121,7 +121,7 @@ def test_names_that_look_like_markup_stay_text(page):
 
 
 def test_the_slider_counts_as_python_does(page, predictions):
-    data, _ = read_predictions(predictions, "y", [NASTY], positive=NASTY)
+    data, *_ = read_predictions(predictions, "y", [NASTY], positive=NASTY)
     positive = data.codes == 1
     last = int(page.locator("#threshold").get_attribute("max"))
     seen = set()

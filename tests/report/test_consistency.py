@@ -19,7 +19,7 @@ OPENINGS = {
 
 
 def random_audit(seed):
-    """Of 30 to 3,000 rows, right or not, with ties, weights, groups or several classes."""
+    """Of 30 to 3,000 rows, right or not, with ties, weights, groups, clusters or several classes."""
     random = np.random.default_rng(seed)
     n = int(np.exp(random.uniform(np.log(30), np.log(3_000))))
     group = random.integers(1 + seed % 5, size=n) if seed % 3 else None
@@ -36,7 +36,8 @@ def random_audit(seed):
     p = sc.expit(faults[seed % 5])
     if group is not None and seed % 4 == 0:
         p = np.where(group == 0, sc.expit(sc.logit(p) + 0.8), p)
-    return audit(y, np.round(p, 2) if seed % 6 == 0 else p, group=group, sample_weight=weight)
+    cluster = np.arange(n) // 3 if seed % 8 == 1 else None
+    return audit(y, np.round(p, 2) if seed % 6 == 0 else p, group=group, sample_weight=weight, cluster=cluster)
 
 
 def check(result):
@@ -54,13 +55,10 @@ def check(result):
         np.testing.assert_array_equal(groups.off, outside)
         assert f"groups: {flagged} of {len(groups.groups)} flagged" in text
         assert ("too high" in text.split("By group")[1]) or ("too low" in text.split("By group")[1]) or not flagged
-    bands = re.findall(
-        r"(after recalibration, on the \S+ scale\. )?(\S+) % of the rows lie outside the band(; neighbours stray)?",
-        text,
-    )
+    bands = re.findall(r"(The curve lies within|% of the rows lie outside) the band(.)", text)
     assert bands
-    for after, share, within_chance in bands:
-        assert bool(within_chance) == (not after and not wrong and float(share) > 0.0)
+    for place, next_sign in bands:  # a full stop, or what makes band and headline agree
+        assert (next_sign == ".") == (wrong == place.endswith("outside"))
     assert ("These rows would have shown" in text) or result.detectable.shift in (0.0, np.inf)
     assert ("rows would do" in text) == (found == "unclear") or result.detectable.shift == np.inf
     assert found != "right" or result.detectable.shift <= result.detectable.wanted
@@ -72,12 +70,12 @@ def check(result):
         assert sentence.replace("\N{NO-BREAK SPACE}", " ") in text
 
 
-@pytest.mark.parametrize("seed", [0, 4, 9, 12, 16])
-def test_a_page_does_not_contradict_itself(seed):
-    check(random_audit(seed))
+def test_twenty_pages_do_not_contradict_themselves():
+    for seed in range(20):
+        check(random_audit(seed))
 
 
 @pytest.mark.slow
 def test_two_hundred_pages_do_not_contradict_themselves():
-    for seed in range(200):
+    for seed in range(20, 200):
         check(random_audit(seed))

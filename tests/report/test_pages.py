@@ -215,7 +215,7 @@ def test_all_levels_are_95_per_cent(rare, fitted):
     comparison, judged, parts = fitted
     for built in (audit_page(rare), fit_page(comparison, judged, {}, "Models for y", **parts)):
         text = Outline(built).text
-        assert set(re.findall(r"([\d.]+)\s% (?:interval|of the time)", text)) == {"95"}
+        assert set(re.findall(r"([\d.]+)\s% (?:interval|of all audits)", text)) == {"95"}
         assert set(re.findall(r"right forecasts, ([\d.]+)\s%", text)) == {"95"}
 
 

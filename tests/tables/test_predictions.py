@@ -27,7 +27,7 @@ LABELS = {
 @pytest.mark.parametrize("kind", LABELS)
 def test_labels_of_any_type(tmp_path, kind, name):
     path = write(tmp_path / name, {"y": LABELS[kind], "p": [0.1, 0.9, 0.6, 0.2], "other": list("abcd")})
-    data, groups = read_predictions(path, "y", ["p"])
+    data, groups, *_ = read_predictions(path, "y", ["p"])
     np.testing.assert_array_equal(data.codes, [0, 1, 1, 0])
     np.testing.assert_array_equal(data.p, [0.1, 0.9, 0.6, 0.2])
     assert groups is None
@@ -36,7 +36,7 @@ def test_labels_of_any_type(tmp_path, kind, name):
 
 def test_the_positive_class_may_be_named(tmp_path):
     path = write(tmp_path / "a.parquet", {"y": ["cat", "dog", "emu", "dog"], "p": [0.1, 0.9, 0.6, 0.2]})
-    data, _ = read_predictions(path, "y", ["p"], positive="dog")
+    data, *_ = read_predictions(path, "y", ["p"], positive="dog")
     np.testing.assert_array_equal(data.codes, [0, 1, 0, 1])
     assert data.classes.tolist() == ["not dog", "dog"]
     with pytest.raises(Misuse, match="3 classes"):
@@ -48,7 +48,7 @@ def test_the_positive_class_may_be_named(tmp_path):
 def test_columns_find_their_classes(tmp_path):
     p = {"p_2": [0.1, 0.6, 0.7, 0.2], "p_30": [0.1, 0.2, 0.1, 0.1], "p_10": [0.8, 0.2, 0.2, 0.7]}
     path = write(tmp_path / "a.csv", {"y": [10, 2, 2, 10]} | p)
-    data, _ = read_predictions(path, "y", ["p_30", "p_2", "p_10"])
+    data, *_ = read_predictions(path, "y", ["p_30", "p_2", "p_10"])
     k = {name: data.classes.tolist().index(name) for name in ("2", "10", "30")}
     np.testing.assert_array_equal(data.codes, [k["10"], k["2"], k["2"], k["10"]])
     for name in k:
@@ -57,7 +57,7 @@ def test_columns_find_their_classes(tmp_path):
 
 def test_two_columns_are_two_classes(tmp_path):
     path = write(tmp_path / "a.csv", {"y": ["b", "a"], "a": [0.3, 0.6], "b": [0.7, 0.4]})
-    data, _ = read_predictions(path, "y", ["b", "a"])
+    data, *_ = read_predictions(path, "y", ["b", "a"])
     np.testing.assert_array_equal(data.codes, [1, 0])
     np.testing.assert_array_equal(data.p, [0.7, 0.4])
 
@@ -77,14 +77,18 @@ def test_groups_and_weights(tmp_path):
         tmp_path / "a.parquet",
         {"y": [0, 1, 0, 1], "p": [0.1] * 4, "g": group, "n": [1, 2, 3, 0], "f": [1.0, 2.0, 1.0, 2.5]},
     )
-    data, (names, codes) = read_predictions(path, "y", ["p"], group="g", weight="n")
+    data, (names, codes), *_ = read_predictions(path, "y", ["p"], group="g", weight="n")
     assert [names[k] for k in codes] == ["west", "(missing)", "east"]  # the last row has weight 0
     np.testing.assert_array_equal(data.weight, [1.0, 2.0, 3.0])
     assert data.n_given == 4
-    _, (names, codes) = read_predictions(path, "y", ["p"], group="f")
+    _, (names, codes), *_ = read_predictions(path, "y", ["p"], group="f")
     assert [names[k] for k in codes] == ["1", "2", "1", "2.5"]
-    _, (names, _) = read_predictions(path, "y", ["p"], group="y", weight="n")
+    _, (names, _), *_ = read_predictions(path, "y", ["p"], group="y", weight="n")
     assert names == ("0", "1")
+    found = read_predictions(path, "y", ["p"], cluster="g", weight="n", against="p")
+    assert found.groups is None
+    assert [found.clusters.names[k] for k in found.clusters.codes] == ["west", "(missing)", "east"]
+    np.testing.assert_array_equal(found.against, data.p)
 
 
 BAD = {
@@ -117,7 +121,7 @@ def test_values_of_a_dictionary_that_do_not_occur_are_no_classes(tmp_path):
     target = pa.DictionaryArray.from_arrays(pa.array([3, 1, 3, 1]), ["gone", "no", "lost", "yes"])
     group = pa.DictionaryArray.from_arrays(pa.array([2, 0, None, 0]), ["north", "nowhere", "south"])
     pq.write_table(pa.table({"y": target, "p": [0.9, 0.2, 0.7, 0.4], "g": group}), tmp_path / "p.parquet")
-    found, (names, codes) = read_predictions(tmp_path / "p.parquet", "y", ["p"], group="g")
+    found, (names, codes), *_ = read_predictions(tmp_path / "p.parquet", "y", ["p"], group="g")
     assert found.classes.tolist() == ["no", "yes"]
     assert found.codes.tolist() == [1, 0, 1, 0]
     assert [names[code] for code in codes] == ["south", "north", "(missing)", "north"]
@@ -127,7 +131,7 @@ def test_values_of_a_dictionary_that_do_not_occur_are_no_classes(tmp_path):
 def test_the_positive_class_is_named_by_its_meaning(tmp_path):
     pq.write_table(pa.table({"y": [True, False], "p": [0.9, 0.2]}), tmp_path / "p.parquet")
     for positive in ("false", "0", "False"):
-        found, _ = read_predictions(tmp_path / "p.parquet", "y", ["p"], positive=positive)
+        found, *_ = read_predictions(tmp_path / "p.parquet", "y", ["p"], positive=positive)
         assert found.classes.tolist() == ["True", "False"]
         assert found.codes.tolist() == [0, 1]
 
@@ -136,14 +140,14 @@ def test_the_class_of_a_single_column(tmp_path):
     columns = {"y": ["fraud", "ok", "ok"], "p": [0.9, 0.1, 0.2], "p_fraud": [0.9, 0.1, 0.2], "p_ok": [0.1, 0.9, 0.8]}
     path = write(tmp_path / "a.csv", columns)
     for column, positive in (("p_fraud", None), ("p", "fraud"), ("p_ok", "fraud")):
-        data, _ = read_predictions(path, "y", [column], positive=positive)
+        data, *_ = read_predictions(path, "y", [column], positive=positive)
         assert data.classes.tolist() == ["ok", "fraud"]
         np.testing.assert_array_equal(data.codes, [1, 0, 0])
     with pytest.raises(Misuse, match="the column 'p' of probabilities depends on it"):
         read_predictions(path, "y", ["p"])
     both = ["p_ok", "p_fraud"]
     assert read_predictions(path, "y", both)[0].classes.tolist() == ["fraud", "ok"]
-    data, _ = read_predictions(path, "y", both, positive="fraud", needs_positive="costs")
+    data, *_ = read_predictions(path, "y", both, positive="fraud", needs_positive="costs")
     np.testing.assert_array_equal(data.p, columns["p_fraud"])
     with pytest.raises(Misuse, match="and costs depends on it"):
         read_predictions(path, "y", both, needs_positive="costs")

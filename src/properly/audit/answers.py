@@ -113,11 +113,13 @@ def _rounded_up(rows: float) -> str:
 
 
 def band_note(audit: Audit, outside: float) -> str:
-    """How many rows lie outside the band of a reliability diagram, in words that the verdict bears out."""
+    """Whether the curve of a reliability diagram leaves the band, in words that the verdict bears out."""
+    if outside == 0.0:
+        return f"The curve lies within the band{'; the tests see what it does not' if audit.fault_found else ''}."
     share = f"{percent(outside)} of the rows lie outside the band"
-    if audit.fault_found or outside == 0.0:
+    if audit.fault_found:
         return f"{share}."
-    return f"{share}; neighbours stray together, and the tests find this to be within chance."
+    return f"{share}, as happens in 5 of 100 audits of right probabilities; the tests find no fault."
 
 
 def _means(audit: Audit) -> str:

@@ -156,7 +156,7 @@ def audit_of(
 ) -> Audit:
     """`audit` of a checked forecast, checked probabilities of its rows, and costs from `class_costs`."""
     names = tuple(str(label) for label in (forecast.classes.tolist() if class_names is None else class_names))
-    _check(forecast, names, groups, against)
+    _check(forecast, names, groups, against, cluster)
     common: dict[str, Any] = {"groups": groups, "costs": costs, "cluster": cluster}
     common |= {"tolerance": tolerance, "detect": detect, "class_names": names, "random_state": random_state}
     other = None
@@ -200,7 +200,7 @@ def audit_of(
         groups=by_group,
     )
     if not forecast.binary:
-        diagrams = multiclass_reliability_of(forecast, random_state=random_state)
+        diagrams = multiclass_reliability_of(forecast, random_state=random_state, cluster=cluster)
         return replace(found, multiclass_reliability=diagrams, confusion=Confusion.of(forecast, costs))
     found = _with_binary_parts(found, forecast, after, costs, random_state, cluster)
     if against is None or other is None:
@@ -230,7 +230,7 @@ def _with_binary_parts(
     cluster: NDArray[Any] | None,
 ) -> Audit:
     """The audit with what there is for two classes only; the rows are sorted by p."""
-    drawn = partial(reliability_of, random_state=random_state, max_points=_MOST_POINTS)
+    drawn = partial(reliability_of, random_state=random_state, max_points=_MOST_POINTS, cluster=cluster)
     decision = None if costs is None else Decision.of(forecast, after, costs, random_state, cluster)
     wanted = [] if decision is None else [decision.choice.theoretical_threshold, decision.choice.threshold]
     return replace(
@@ -259,7 +259,13 @@ def _by_group(forecast: Forecast, groups: Groups, cluster: NDArray[Any] | None) 
     return groups_of(forecast, names, codes, LogLoss(), confidence, cluster)
 
 
-def _check(forecast: Forecast, names: tuple[str, ...], groups: Groups | None, against: Array | None) -> None:
+def _check(
+    forecast: Forecast,
+    names: tuple[str, ...],
+    groups: Groups | None,
+    against: Array | None,
+    cluster: NDArray[Any] | None,
+) -> None:
     """Refuse what is checked and yet cannot be audited."""
     n_classes = len(forecast.class_weight)
     if len(names) != n_classes:
@@ -273,6 +279,10 @@ def _check(forecast: Forecast, names: tuple[str, ...], groups: Groups | None, ag
         raise ValueError(f"y holds one class only, {only!r}; an audit needs rows of both classes.")
     if not forecast.binary and against is not None:
         raise ValueError(f"against is for two classes, y has {n_classes}; leave it out, or audit one class.")
+    if cluster is not None and (cluster == cluster[0]).all():
+        raise ValueError(
+            "cluster has the same value in every row, but chance is measured between clusters; leave it out."
+        )
     if groups is not None and len(groups.names) > MOST_GROUPS:
         raise ValueError(
             f"group has {len(groups.names):,} different values, more than {MOST_GROUPS:,}; is it the right column?"

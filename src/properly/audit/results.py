@@ -21,7 +21,7 @@ from properly.metrics import (
     PairedDifference,
     ThresholdChoice,
 )
-from properly.metrics.calibration_tests import cluster_sums
+from properly.metrics.clusters import cluster_sums
 from properly.metrics.decisions import best_threshold_of
 from properly.metrics.paired import bootstrap_of
 from properly.metrics.scores import decomposition_of, losses_of, score_of

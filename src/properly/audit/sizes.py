@@ -11,18 +11,14 @@ from scipy import special as sc
 
 from properly.diagnostics.results import jeffreys_interval
 from properly.inputs.forecast import Forecast
-from properly.metrics.calibration_tests import (
-    Cells,
-    cluster_sums,
-    detectable_shift,
-    fitted_lines,
-    residuals_of,
-)
+from properly.metrics.calibration_tests import Cells, detectable_shift, fitted_lines
+from properly.metrics.clusters import design_effect
 from properly.metrics.thresholds import DistinctForecasts, distinct_forecasts
 from properly.numeric.probabilities import Array
 
 CONFIDENCE = 0.95
 DEVIATIONS = 1.96  # half the width of such an interval, in standard errors
+SIZES = ("observed/expected", "intercept", "slope", "calibration error")
 _BINS = 15  # of equal mass, of the calibration error
 _FARTHEST = 800.0  # log-odds, beyond which a probability is 0 or 1
 
@@ -56,30 +52,20 @@ class Detectable(NamedTuple):
 def sizes_of(question: Forecast, cluster: NDArray[Any] | None = None) -> dict[str, Size | None]:
     """Observed/expected, intercept, slope and calibration error of a checked forecast of two classes.
 
-    None stands for what these rows do not determine.
+    None stands for what these rows do not determine; of a single cluster that is everything.
     """
+    inflation = design_effect(question, cluster)
+    if inflation == np.inf:
+        return dict.fromkeys(SIZES)
     found = distinct_forecasts(question)
-    cells, inflation = Cells.inside(found), design_effect(question, cluster)
+    cells = Cells.inside(found)
     share, mean = float(question.rates[1]), question.mean(question.p)
     deviation = np.sqrt(inflation * _spread(found)) / question.total
     shares = Size(share, *(float(end) for end in share_interval(share, question.total, deviation)))
     certain = float(found.weight[found.p == 1.0].sum())
     intercept = Size(*(_shift(cells, each * question.total - certain) for each in shares)) if len(cells.p) else None
-    return {
-        "observed/expected": Size(*(each / mean for each in shares)) if mean > 0.0 else None,
-        "intercept": intercept,
-        "slope": _slope(cells, inflation),
-        "calibration error": _error(found, inflation),
-    }
-
-
-def design_effect(question: Forecast, cluster: NDArray[Any] | None) -> float:
-    """How much larger the variance of the sum of the residuals is than that of independent rows; at least 1."""
-    if cluster is None:
-        return 1.0
-    between = float(np.square(cluster_sums(residuals_of(question), cluster)).sum())
-    within = _spread(distinct_forecasts(question))
-    return max(1.0, between / within) if within > 0.0 else 1.0
+    ratio = Size(*(each / mean for each in shares)) if mean > 0.0 else None
+    return dict(zip(SIZES, (ratio, intercept, _slope(cells, inflation), _error(found, inflation)), strict=True))
 
 
 def _spread(found: DistinctForecasts) -> float:

@@ -9,7 +9,6 @@ example: properly audit predictions.parquet --target y --probability p --costs 1
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +94,8 @@ def audit_table(
     detect : float, default 0.3
         The shift in log-odds that must be found with a probability of 80 % for probabilities to be called right.
     check : bool, default False
-        Exit with status 3 if a fault lies beyond the tolerance altogether, by its 95 % interval.
+        Exit with status 3 if a fault lies beyond the tolerance altogether, by its 95 % interval. A verdict of "wrong"
+        whose intervals straddle the tolerance exits with 0.
     report : path, default "audit.html"
         The report to write, an HTML file.
     separator : str, optional
@@ -117,19 +117,20 @@ def audit_table(
     check_output(report, inputs=[table])
     with progress("Audit", 3) as tell:
         tell(0, "reading")
-        read = partial(
-            properly.tables.targets.read_predictions,
+        forecast, groups, clusters, others = properly.tables.targets.read_predictions(
             table,
             target,
+            columns,
+            positive=positive,
+            group=group,
+            cluster=cluster,
             weight=weight,
+            against=against,
             needs_positive=None if costs is None else "costs",
             separator=separator,
             decimal=decimal,
         )
-        forecast, groups = read(columns, positive=positive, group=group)
         meant = str(forecast.classes[1]) if forecast.binary else None
-        clusters = None if cluster is None else read(columns, positive=positive, group=cluster)[1]
-        others = None if against is None else read([against], positive=meant)[0].p
         tell(1, "judging")
         result = audit_of(
             forecast,

@@ -12,7 +12,7 @@ from properly.diagnostics.results import Result
 from properly.inputs.forecast import Forecast, read_forecast, read_groups
 from properly.inputs.options import CONFIDENCE, checked_confidence
 from properly.losses import Loss, get_loss
-from properly.metrics.calibration_tests import cluster_sums, residuals_of
+from properly.metrics.clusters import design_effect
 from properly.metrics.scores import decomposition_of
 from properly.numeric.probabilities import Array
 from properly.numeric.tails import quantile, two_sided
@@ -135,7 +135,7 @@ def groups_of(
 ) -> GroupCalibration:
     """`by_group` of a checked forecast and of groups as `read_groups` gives them; every group has a row.
 
-    `cluster` numbers the rows that belong together; the variance is then that between them.
+    `cluster` numbers the rows that belong together, which count as fewer by the design effect in their group.
     """
     forecast = forecast if forecast.binary else forecast.most_probable()
     rows_by_group = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
@@ -161,11 +161,11 @@ def groups_of(
 
 def _moments(group: Forecast, cluster: NDArray[Any] | None) -> tuple[float, float, float]:
     """Variance and third moment of the sum of the labels if the forecasts are right, and its variance in any case."""
-    residual = residuals_of(group)
-    if cluster is not None:
-        between = float(np.square(cluster_sums(residual, cluster)).sum())
-        return between, 0.0, between
-    weight = np.ones(len(residual)) if group.weight is None else group.weight
-    variance = weight * group.p * (1.0 - group.p)
-    spread = float(np.square(residual) @ (1.0 / weight)) - float(residual.sum()) ** 2 / group.total
-    return float(variance.sum()), float(variance @ (1.0 - 2.0 * group.p)), max(spread, 0.0)
+    weight = np.ones(len(group.p)) if group.weight is None else group.weight
+    residual, variance = group.positive - group.p, weight * group.p * (1.0 - group.p)
+    spread = float(weight @ np.square(residual - np.average(residual, weights=weight)))
+    together = design_effect(group, cluster)
+    if together == np.inf:
+        return np.inf, 0.0, np.inf
+    third = float(variance @ (1.0 - 2.0 * group.p))
+    return together * float(variance.sum()), together**2 * third, together * spread

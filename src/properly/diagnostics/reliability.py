@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from properly.diagnostics.results import Result
 from properly.inputs.forecast import Forecast, read_forecast, read_named
 from properly.inputs.options import CONFIDENCE, Seed, checked_confidence, checked_count
 from properly.metrics.calibration_tests import label_drawer
+from properly.metrics.clusters import design_effect
 from properly.metrics.thresholds import grouped_forecasts
 from properly.numeric.isotonic import isotonic_rates
 from properly.numeric.probabilities import Array
 
 _FORECASTER = "forecaster"  # a column
-_CHUNK = 4096  # points whose quantiles are taken at a time
+_ROUNDING = 1e-6  # of a spread or a skewness: smaller ones are none
+_MOST_SKEWED = 5.0  # beyond, too few of the drawn curves differ from the others to tell how far one may lie
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,7 @@ class Reliability(Result):
     recalibrated : array
         What the forecast should have been: the share of positives in its isotonic block.
     low, high : array
-        Where `recalibrated` would lie, with probability `confidence` at each forecast, if the forecasts were right.
+        Between which all of `recalibrated` would lie, with probability `confidence`, if the forecasts were right.
     confidence : float
     """
 
@@ -50,7 +53,7 @@ class Reliability(Result):
 
     @property
     def outside(self) -> float:
-        """The share of the weight that lies outside the band; about 1 - confidence, or less, if all is well."""
+        """The share of the weight that lies outside the band; 0, with probability `confidence`, if all is well."""
         beyond = (self.recalibrated < self.low) | (self.recalibrated > self.high)
         return float(self.weight[beyond].sum() / self.weight.sum())
 
@@ -122,7 +125,7 @@ def reliability(
     *,
     sample_weight: ArrayLike | None = None,
     classes: ArrayLike | None = None,
-    n_resamples: int = 200,
+    n_resamples: int = 300,
     confidence: float = CONFIDENCE,
     random_state: Seed = 0,
     max_points: int = 100_000,
@@ -132,7 +135,8 @@ def reliability(
     Forecasts are right, or calibrated, if of the rows that are given the probability p a share p is positive. Isotonic
     regression estimates that share as a non-decreasing function of the forecast; its blocks are bins whose number and
     widths follow from the data. The closer to the diagonal the better. Even right forecasts differ from it by chance:
-    the band shows how far. For it, labels are drawn as if every forecast were right, and recalibrated in turn.
+    the band shows how far. For it, labels are drawn as if every forecast were right, and recalibrated in turn; of 100
+    such curves, 95 lie within the band from end to end.
 
     Parameters
     ----------
@@ -145,9 +149,9 @@ def reliability(
         less if they differ much. Between whole numbers the spread of the drawn labels is interpolated.
     classes : pair of labels, optional
         The negative and the positive one, where the labels found do not tell.
-    n_resamples : int, default 200
+    n_resamples : int, default 300
     confidence : float, default 0.95
-        Of the band, at each forecast alone.
+        That the band holds the whole curve of right forecasts.
     random_state : int, RandomState or None, default 0
     max_points : int, default 100_000
         Where there are more distinct forecasts, neighbours are taken together. The curve stays exact if the isotonic
@@ -177,32 +181,58 @@ def reliability(
 
 def reliability_of(
     forecast: Forecast,
-    n_resamples: int = 200,
+    n_resamples: int = 300,
     confidence: float = CONFIDENCE,
     random_state: Seed = 0,
     max_points: int = 100_000,
+    cluster: NDArray[Any] | None = None,
 ) -> Reliability:
-    """`reliability` of a checked forecast of two classes."""
+    """`reliability` of a checked forecast of two classes; `cluster` numbers the rows that belong together."""
     p, weight, positive = grouped_forecasts(forecast, max_points)
-    low, high = _consistency_band(p, weight, n_resamples, confidence, check_random_state(random_state))
+    rows = weight / design_effect(forecast, cluster)
+    low, high = _consistency_band(p, rows, n_resamples, confidence, check_random_state(random_state))
     return Reliability(p, weight, positive, isotonic_rates(positive, weight), low, high, confidence)
 
 
 def _consistency_band(
     p: Array, weight: Array, n_resamples: int, confidence: float, random: np.random.RandomState
 ) -> tuple[Array, Array]:
-    """Pointwise quantiles of the recalibrated forecasts under labels drawn from the forecasts."""
-    draw, curves = label_drawer(p, weight, random), np.empty((n_resamples, len(p)))
-    for curve in curves:
-        curve[:] = isotonic_rates(weight * draw(), weight)
-    tail = 0.5 * (1.0 - confidence)
-    band = np.empty((2, len(p)))
-    for begin in range(0, len(p), _CHUNK):
-        part = slice(begin, begin + _CHUNK)
-        # These quantiles of a few curves hold one more as often as asked for; NumPy's usual ones are too narrow.
-        band[:, part] = np.quantile(curves[:, part], [tail, 1.0 - tail], axis=0, method="weibull")
-    low, high = np.clip(band, 0.0, 1.0)
-    return low, high
+    """Between which the whole curve lies with this confidence, under labels drawn from the forecasts.
+
+    Half of the drawn curves give mean, spread and skewness at every forecast; of the others, the largest distance from
+    the mean, in normal deviations, says how wide the band must be: it then holds one more such curve as often as asked.
+    """
+    if not weight.any():  # rows of a single cluster
+        return np.zeros(len(p)), np.ones(len(p))
+    draw, half = label_drawer(p, weight, random), n_resamples // 2
+    drawn = (np.clip(isotonic_rates(weight * draw(), weight), 0.0, 1.0) - p for _ in range(n_resamples))
+    sums = np.zeros((3, len(p)))
+    for each in islice(drawn, half):
+        sums += each, each * each, each * each * each
+    mean, square, cube = sums / half
+    variance = square - mean * mean
+    unit = np.sqrt(np.where(variance > _ROUNDING**2 * p * (1.0 - p), variance, np.inf))
+    skewness = (cube - 3.0 * mean * square + 2.0 * mean**3) / unit**3
+    known = (unit < np.inf) & (np.abs(skewness) < _MOST_SKEWED)  # enough curves differ from the others here
+    skewness = np.where(np.abs(skewness) < _ROUNDING, _ROUNDING, skewness)[known]
+    mean, unit = mean[known], unit[known]
+    farthest = [np.abs(_normal((each[known] - mean) / unit, skewness)).max(initial=0.0) for each in drawn]
+    reach = float(np.quantile(farthest, confidence, method="weibull"))
+    low, high = (p == 1.0).astype(np.float64), (p > 0.0).astype(np.float64)
+    for edge, end in (low, -reach), (high, reach):
+        edge[known] = np.clip(p[known] + mean + unit * _skewed(end, skewness), 0.0, 1.0)
+    # Curves rise: one that is above `low` somewhere is so from there on. Where little is known, neighbours tell.
+    return np.maximum.accumulate(low), np.minimum.accumulate(high[::-1])[::-1]
+
+
+def _normal(x: Array, skewness: Array) -> Array:
+    """Standardised skewed numbers made normal, by Wilson and Hilferty's cube root."""
+    return 6.0 / skewness * (np.cbrt(1.0 + 0.5 * skewness * x) - 1.0) + skewness / 6.0
+
+
+def _skewed(z: float, skewness: Array) -> Array:
+    """The inverse of `_normal`."""
+    return 2.0 / skewness * ((1.0 + skewness / 6.0 * (z - skewness / 6.0)) ** 3 - 1.0)
 
 
 @dataclass(frozen=True)
@@ -247,7 +277,7 @@ def multiclass_reliability(
     *,
     sample_weight: ArrayLike | None = None,
     classes: ArrayLike | None = None,
-    n_resamples: int = 200,
+    n_resamples: int = 300,
     confidence: float = CONFIDENCE,
     random_state: Seed = 0,
     max_points: int = 10_000,
@@ -293,13 +323,14 @@ def _checked_settings(
 
 def multiclass_reliability_of(
     forecast: Forecast,
-    n_resamples: int = 200,
+    n_resamples: int = 300,
     confidence: float = CONFIDENCE,
     random_state: Seed = 0,
     max_points: int = 10_000,
+    cluster: NDArray[Any] | None = None,
 ) -> MulticlassReliability:
     """`multiclass_reliability` of a checked forecast of more than two classes."""
-    settings = (n_resamples, confidence, random_state, max_points)
+    settings = (n_resamples, confidence, random_state, max_points, cluster)
     by_class = tuple(reliability_of(each, *settings) for each in forecast.against_rest())
     return MulticlassReliability(
         tuple(forecast.classes.tolist()), by_class, top=reliability_of(forecast.most_probable(), *settings)

@@ -118,9 +118,9 @@ def reliability_section(findings: Findings) -> Markup:
             note = f"The {len(common)} most frequent of {len(audit.classes)} classes are shown."
             notes.append(element("p", note, class_="note"))
     explanation = (
-        "The predicted probability (horizontal) against the share that was observed (vertical). The points of "
-        "calibrated probabilities differ from the diagonal by chance only: each lies within the band "
-        f"{_LEVEL} of the time."
+        "The predicted probability (horizontal) against the share that was observed (vertical). The curve of "
+        "calibrated probabilities differs from the diagonal by chance only: in "
+        f"{_LEVEL} of all audits it lies within the band from end to end."
     )
     drawn = element("div", *pictures, class_="figures" if several is None else "figures small")
     return section("Reliability", element("p", explanation), drawn, *notes, id="reliability")

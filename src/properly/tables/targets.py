@@ -187,6 +187,15 @@ def read_target(
     return labels, row_weights
 
 
+class Predictions(NamedTuple):
+    """What `read_predictions` returns: rows of weight 0 are left out everywhere."""
+
+    forecast: Forecast
+    groups: Groups | None
+    clusters: Groups | None
+    against: Array | None
+
+
 def read_predictions(
     path: str | os.PathLike[str],
     target: str,
@@ -194,19 +203,22 @@ def read_predictions(
     *,
     positive: str | None = None,
     group: str | None = None,
+    cluster: str | None = None,
     weight: str | None = None,
+    against: str | None = None,
     needs_positive: str | None = None,
     separator: str | None = None,
     decimal: str | None = None,
-) -> tuple[Forecast, Groups | None]:
+) -> Predictions:
     """Read only the columns that are needed, and check every value in them; rows of weight 0 are left out.
 
     With one column of probabilities the target has two values, and the probability is that of the positive class, or
     of `positive` against all others. With several columns there is one for every class, named by the class, perhaps
     with a prefix that all of them have. `needs_positive` names an option that depends on the positive one of two.
+    `against` is a second column of probabilities of that class.
     """
     file = TableFile(path, separator=separator, decimal=decimal)
-    wanted = dict.fromkeys([target, *probability, *(name for name in (group, weight) if name is not None)])
+    wanted = dict.fromkeys([target, *probability, *filter(None, (group, cluster, weight, against))])
     table = file.read(list(wanted))
     place, columns = Place(file.path, target), list(probability)
     single = len(columns) == 1
@@ -235,10 +247,14 @@ def read_predictions(
     p = _probabilities(table, columns, file.path)
     row_weights = None if weight is None else weights(table.column(weight), Place(file.path, weight))
     forecast = Forecast(codes, p, None, row_weights, np.array(classes)).without_weight_0()
-    groups = None if group is None else _groups(table.column(group), Place(file.path, group), forecast)
+    groups, clusters = (
+        None if name is None else _groups(table.column(name), Place(file.path, name), forecast)
+        for name in (group, cluster)
+    )
+    other = None if against is None else forecast.kept(_probabilities(table, [against], file.path))
     del table
     arrow.default_memory_pool().release_unused()  # of ten million rows, half a gigabyte
-    return forecast, groups
+    return Predictions(forecast, groups, clusters, other)
 
 
 def columns_of_classes(columns: Sequence[str], classes: Sequence[str], source: str) -> dict[str, str]:
