@@ -16,6 +16,7 @@ FilePath = str | os.PathLike[str]
 
 _unfinished: set[Path] = set()
 _records: list[list[FilePath]] = []
+_display_names: dict[str, str] = {}
 _FULL = {errno.ENOSPC: "the disk is full", errno.EDQUOT: "the disk quota is used up", errno.EFBIG: "it is too large"}
 
 
@@ -45,6 +46,29 @@ FORMATS = {
     ".feather": Format("ipc"),
     ".ipc": Format("ipc"),
 }
+
+
+@contextmanager
+def displayed_as(path: FilePath, name: str) -> Iterator[None]:
+    """Let `displayed` show a name in place of the path of a temporary file while the block runs."""
+    _display_names[str(path)] = name
+    try:
+        yield
+    finally:
+        del _display_names[str(path)]
+
+
+def displayed(text: object) -> str:
+    """A path, or a message that holds one, as people should see it: the standard input by its name.
+
+    >>> with displayed_as("/tmp/x1.csv", "standard input"):
+    ...     displayed("/tmp/x1.csv is empty."), displayed(Path("other.csv"))
+    ('standard input is empty.', 'other.csv')
+    """
+    shown = str(text)
+    for path, name in _display_names.items():
+        shown = shown.replace(path, name)
+    return shown
 
 
 def sha256_of(path: FilePath) -> str:

@@ -85,8 +85,6 @@ def test_brackets_in_names_are_text(properly, write):
 @pytest.mark.parametrize(
     ("changed", "options", "message"),
     [
-        ({}, ["--target", "z"], "no column 'z'"),
-        ({}, ["--group", "z"], "no column 'z'"),
         ({"p": [1.7] * 800}, [], "row 1: a probability must lie in [0, 1], got 1.7"),
         ({"p": ["high"] * 800}, [], "row 1: a number is needed, got 'high'"),
         ({"y": ["yes"] * 800}, [], "one class only"),
@@ -102,6 +100,9 @@ def test_bad_input_is_one_line(fails, write, changed, options, message):
     ("changed", "options", "message"),
     [
         ({"y": [f"class {k % 17}" for k in range(800)]}, [], "17 classes"),
+        ({}, ["--target", "z"], "no column 'z'"),
+        ({}, ["--group", "z"], "no column 'z'"),
+        ({"y": list("abcd") * 200}, ["--probability", "p", "n"], "named by the classes, which are 'a', 'b', 'c', 'd'"),
         ({}, ["--positive", "perhaps"], "no class 'perhaps'"),
         ({"y": ["ok", "fraud"] * 400}, [], "--positive fraud"),
         ({"y": ["ok", "fraud"] * 400}, ["--costs", "1:20"], "--positive fraud"),

@@ -88,10 +88,29 @@ def test_weights_count_rows(properly, scores, write):
     assert_allclose(load("a.skops").predict_proba(table), load("b.skops").predict_proba(table), atol=1e-6)
 
 
+def test_scores_the_wrong_way_round(properly, scores, write, tmp_path):
+    table = read_table(scores).to_pydict()
+    upside_down = write("down.csv", table | {"s": [-score for score in table["s"]]})
+    words = ("--target", "y", "--score", "s", "--method", "platt", "--report", "page.html")
+    done = properly("calibrate", upside_down, *words)
+    assert "Warning: column 's' is the wrong way round: the higher the score, the rarer the class 1" in done.out
+    assert "--positive 0" in done.out
+    assert "is the wrong way round" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert properly("calibrate", scores, *words, "--json").summary["warnings"] == []
+    assert properly("calibrate", upside_down, *words, "--positive", "0", "--json").summary["warnings"] == []
+
+
+def test_an_infinite_log_loss_is_called_infinite(properly, write):
+    path = write("certain.csv", {"y": [0, 1] * 50, "p": [0.0, 1.0] * 49 + [1.0, 0.0]})
+    assert (
+        "before calibration               infinite" in properly("calibrate", path, "--target", "y", "--score", "p").out
+    )
+
+
 def test_bad_input(properly, fails, scores, write):
     table = read_table(scores).to_pydict()
     words = ("--target", "y", "--score")
-    assert "has no column 't'" in fails("calibrate", scores, *words, "t")
+    assert "has no column 't'" in fails("calibrate", scores, *words, "t", code=2)
     assert "score must name one column, got 2" in fails("calibrate", scores, *words, "s", "p", code=2)
     assert "target and score name the same column, 'y'" in fails("calibrate", scores, *words, "y", code=2)
     done = properly("calibrate", scores, *words, "s", "--method", "magic")

@@ -119,9 +119,16 @@ def test_wrong_tables(fails, model, new, write, tmp_path):
     path = write("whole.parquet", new)
     (tmp_path / "cut.parquet").write_bytes(path.read_bytes()[:-100])
     assert "cut.parquet cannot be read" in fails("predict", model, "cut.parquet")
-    assert "is an input" in fails("predict", model, path, "-o", path)
-    assert "the ending must be one of" in fails("predict", model, path, "-o", "scored.xlsx")
+    assert "is an input" in fails("predict", model, path, "-o", path, code=2)
     assert "there is no folder" in fails("predict", model, path, "-o", "gone/scored.csv")
+
+
+@pytest.mark.parametrize("name", ["scored.xlsx", "-", "/dev/null"])
+def test_the_ending_of_the_output(properly, model, new, write, name):
+    done = properly("predict", model, write("new.csv", new), "-o", name)
+    assert done.code == 2
+    assert "argument -o/--output: must end with one of .csv, .tsv, .jsonl, " in done.err
+    assert f"got '{name}'" in done.err
 
 
 def test_rows_are_counted_over_batches(fails, model, customers, write, monkeypatch):

@@ -58,17 +58,31 @@ def test_the_standard_input(properly, customers, stdin, tmp_path, ending):
     done = properly("fit", "-", "--target", "left", *FAST, "--json")
     assert done.code == 0, done.err
     assert done.summary["rows"] == 200
+    assert done.summary["table"] == "standard input"
+    page = Path("fit.html").read_text()
+    assert "<dd>standard input</dd>" in page
+    assert "/properly-" not in page
     stdin(path.read_bytes())
     done = properly("predict", "model.skops", "-", "-o", "scored.jsonl")
     assert done.code == 0, done.err
     assert read_table("scored.jsonl").num_rows == 200
 
 
+@pytest.mark.filterwarnings("always")
+def test_warnings_and_titles_name_the_standard_input(properly, customers, write, stdin):
+    properly("fit", write("train.csv", customers(200)), "--target", "left", "--features", "age", *FAST)
+    stdin(b'age\n40\n""\n')
+    assert "warning: standard input, column 'age' has missing values" in properly("predict", "model.skops", "-").err
+    stdin(b"y,p\n" + b"0,0.2\n1,0.8\n0,0.4\n1,0.6\n" * 10)
+    assert properly("audit", "-", "--target", "y", "--probability", "p").code == 0
+    assert "<h1>Audit of p in standard input</h1>" in Path("audit.html").read_text()
+
+
 def test_mistakes_in_the_standard_input(fails, stdin):
     stdin(b"a,b\n1,2\n3\n")
-    assert "properly: error: the standard input: line 3 has 1 cells" in fails("fit", "-", "--target", "a")
+    assert "properly: error: standard input: line 3 has 1 cells" in fails("fit", "-", "--target", "a")
     stdin(b"")
-    assert "properly: error: the standard input is empty." in fails("fit", "-", "--target", "a")
+    assert "properly: error: standard input is empty." in fails("fit", "-", "--target", "a")
 
 
 def test_one_standard_input(properly, stdin):
@@ -133,7 +147,7 @@ def test_times_and_groups_that_are_none(fails, write, customers):
         *words, "--time", "town"
     )
     assert "the group is missing" in fails(*words, "--group", "town")
-    assert "has no column 'week'" in fails(*words, "--time", "week")
+    assert "has no column 'week'" in fails(*words, "--time", "week", code=2)
 
 
 def test_the_positive_class_is_told(properly, write, customers):
@@ -176,3 +190,19 @@ def test_a_report_of_the_calibration(properly, write):
     misused = properly(*words, "--score", "v")
     assert misused.code == 2
     assert "--positive fraud" in misused.err
+
+
+def test_codes_that_are_read_as_numbers(properly):
+    rows = [f"{k % 7 / 7},{k % 40:03d},{k % 3 % 2}" for k in range(120)]
+    Path("codes.csv").write_text("\n".join(["x,code,y", *rows]))
+    done = properly("fit", "codes.csv", "--target", "y", *FAST)
+    assert "Warning: column 'code' holds numbers with leading zeros, such as 000, which are lost" in done.out
+    done = properly("fit", "codes.csv", "--target", "y", *FAST, "--categories", "code", "--json")
+    assert done.summary["warnings"] == []
+    done = properly("fit", "codes.csv", "--target", "y", *FAST, "--features", "x", "--json")
+    assert done.summary["warnings"] == []
+
+
+def test_a_wrong_separator_is_answered_with_the_right_one(fails):
+    Path("commas.csv").write_text("a,b\n1,2\n3,4\n")
+    assert "--separator ','" in fails("fit", "commas.csv", "--target", "a", "--separator", ";")

@@ -67,7 +67,7 @@ def test_two_columns_are_two_classes(tmp_path):
     [(["x", "y"], ["a", "b"]), (["p_a", "q_b"], ["a", "b"]), (["a", "a"], ["a", "b"]), (["p_a", "p_b"], ["a", "c"])],
 )
 def test_columns_that_name_no_classes(columns, classes):
-    with pytest.raises(TableError, match=r"named (by the classes|twice)"):
+    with pytest.raises(Misuse, match=r"named (by the classes|twice)"):
         columns_of_classes(columns, classes, "a.csv")
 
 
@@ -92,7 +92,6 @@ def test_groups_and_weights(tmp_path):
 
 
 BAD = {
-    "missing column": ({}, {"target": "z"}, "no column 'z'"),
     "too large": ({"p": [0.1, 0.2, 1.5, 2.0]}, {}, r"'p', row 3: .* got 1.5"),
     "negative": ({"p": [0.1, -0.2, 0.5, 0.1]}, {}, r"'p', row 2: .* got -0.2"),
     "no probability": ({"p": pa.array([0.1, 0.2, None, 0.1])}, {}, r"row 3: the probability is missing"),
@@ -139,10 +138,14 @@ def test_the_positive_class_is_named_by_its_meaning(tmp_path):
 def test_the_class_of_a_single_column(tmp_path):
     columns = {"y": ["fraud", "ok", "ok"], "p": [0.9, 0.1, 0.2], "p_fraud": [0.9, 0.1, 0.2], "p_ok": [0.1, 0.9, 0.8]}
     path = write(tmp_path / "a.csv", columns)
-    for column, positive in (("p_fraud", None), ("p", "fraud"), ("p_ok", "fraud")):
+    for column, positive in (("p_fraud", None), ("p", "fraud")):
         data, *_ = read_predictions(path, "y", [column], positive=positive)
         assert data.classes.tolist() == ["ok", "fraud"]
         np.testing.assert_array_equal(data.codes, [1, 0, 0])
+    with pytest.warns(UserWarning, match=r"'p_ok' is named after the class 'ok', but 'fraud' was given"):
+        data, *_ = read_predictions(path, "y", ["p_ok"], positive="fraud")
+    np.testing.assert_array_equal(data.codes, [1, 0, 0])
+    np.testing.assert_array_equal(data.p, columns["p_ok"])
     with pytest.raises(Misuse, match="the column 'p' of probabilities depends on it"):
         read_predictions(path, "y", ["p"])
     both = ["p_ok", "p_fraud"]

@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from properly.files import FORMATS
+from properly.inputs.misuse import Misuse
 from properly.tables import TableError, TableFile, as_table, read_batches, read_table, write_batches
 
 TABLE = pa.table(
@@ -161,7 +162,7 @@ def test_files_that_are_none(tmp_path):
 
 
 def test_missing_columns_are_named(csv):
-    with pytest.raises(TableError, match=r"table\.csv has no column 'c'; it has 'a', 'b'\."):
+    with pytest.raises(Misuse, match=r"table\.csv has no column 'c'; it has 'a', 'b'\."):
         read_table(csv("a,b\n1,2\n"), ["a", "c"])
 
 

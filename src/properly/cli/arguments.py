@@ -14,7 +14,8 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any, ParamSpec, TypeVar
 
-from properly.files import FilePath
+from properly import files
+from properly.files import FORMATS, FilePath
 from properly.inputs.misuse import Misuse
 
 __all__ = ["Arguments", "Misuse", "checked"]
@@ -236,6 +237,26 @@ def file_ending(*endings: str) -> Rule:
         return value
 
     return parse
+
+
+def table_file(value: Any) -> Any:
+    """A rule: the name of a file whose ending is that of a format of tables.
+
+    >>> table_file("scored.pdf")
+    Traceback (most recent call last):
+    ValueError: must end with one of .csv, ..., .ipc, got 'scored.pdf'
+    """
+    if not Path(path(value)).name.lower().endswith(tuple(FORMATS)):
+        raise ValueError(f"must end with one of {', '.join(FORMATS)}, got {str(value)!r}")
+    return value
+
+
+def check_output(target: FilePath, *, inputs: Iterable[FilePath] = (), outputs: Iterable[FilePath] = ()) -> None:
+    """`properly.files.check_output`, for which a name that is given twice is wrong use."""
+    try:
+        files.check_output(target, inputs=inputs, outputs=outputs)
+    except ValueError as error:
+        raise Misuse(str(error)) from error
 
 
 page_file = file_ending(".html", ".htm")

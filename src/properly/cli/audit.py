@@ -18,13 +18,14 @@ from properly.cli.arguments import (
     Arguments,
     above_zero,
     add_notation,
+    check_output,
     checked,
     not_negative,
     page_file,
     require_distinct,
 )
 from properly.cli.main import table_of
-from properly.files import FilePath, atomic_path, check_output
+from properly.files import FilePath, atomic_path, displayed
 from properly.progress import progress
 
 
@@ -126,7 +127,7 @@ def audit_table(
             cluster=cluster,
             weight=weight,
             against=against,
-            needs_positive=None if costs is None else "costs",
+            needs_positive=None if costs is None else "the order of costs",
             separator=separator,
             decimal=decimal,
         )
@@ -157,7 +158,7 @@ def audit_table(
         }
         pages = properly.report.pages
         facts = pages.file_facts(table) | {name: text for name, text in asked.items() if text} | pages.version_facts()
-        title = f"Audit of {', '.join(columns)} in {Path(table).name}"
+        title = f"Audit of {', '.join(columns)} in {Path(displayed(table)).name}"
         page = properly.report.audit_page(result, facts=facts, title=title)
         with atomic_path(report) as temporary:
             temporary.write_text(page, encoding="utf-8")
@@ -207,7 +208,7 @@ def _sizes(sizes: dict[str, Any]) -> Any:
     number = properly.audit.formatting.number
     rows = [
         [name, "not determined", "–"]
-        if size is None
+        if size is None or size["estimate"] is None
         else [name, number(size["estimate"]), f"{number(size['low'])} to {number(size['high'])}"]
         for name, size in sizes.items()
     ]
@@ -234,13 +235,13 @@ def _show_groups(groups: list[dict[str, Any]], console: Any) -> None:
     words = properly.audit.formatting
     off = sorted((group for group in groups if group["outside"]), key=lambda group: -group["rows"])
     if not off:
-        console.print(f"None of {len(groups)} groups is off by itself beyond chance.")
+        console.print(f"\nGroups that are off by themselves, beyond chance: none of {len(groups)}.")
         return
     rows = []
     for group in off[: properly.audit.results.MOST_GROUPS_IN_TERMINAL]:
         shares = [words.percent(group[name]) for name in ("mean_probability", "share")]
         rows.append([group["group"], words.count(group["rows"]), *shares])
-    console.print(f"\n{len(off)} of {len(groups)} groups are off:")
+    console.print(f"\nGroups that are off: {len(off)} of {len(groups)}.")
     console.print(table_of(["group", "rows", "mean probability", "observed share"], rows))
 
 

@@ -8,7 +8,9 @@ example: properly calibrate scores.csv --target y --score s -o calibrator.skops
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
+from math import isinf
 from typing import TYPE_CHECKING, Any
 
 import properly
@@ -16,6 +18,7 @@ from properly.cli.arguments import (
     NOTATION,
     Arguments,
     add_notation,
+    check_output,
     checked,
     model_file,
     one_of,
@@ -24,7 +27,8 @@ from properly.cli.arguments import (
     require_distinct,
     seed,
 )
-from properly.files import FilePath, atomic_path, check_output, sha256_of
+from properly.cli.main import show_warnings
+from properly.files import FilePath, atomic_path, displayed, sha256_of
 from properly.inputs.misuse import Misuse
 from properly.progress import progress
 
@@ -156,7 +160,7 @@ def calibrate_table(
     share = np.bincount(codes, row_weights) / (len(codes) if row_weights is None else row_weights.sum())
     summary = {
         "calibrator": str(output),
-        "table": str(table),
+        "table": displayed(table),
         "sha256": sha256_of(table),
         "target": target,
         "scores": columns,
@@ -168,18 +172,21 @@ def calibrate_table(
         "log_loss_before": None if kind == "score" else properly.metrics.log_loss(codes, scores, **given),
         "log_loss_after": properly.metrics.log_loss(codes, held_out, **given),
         "log_loss_constant": float(-np.sum(share * np.log(share))),
+        "warnings": _reversed(codes, scores, row_weights, columns[0], classes) if len(classes) == 2 else [],
         "version": properly.__version__,
         "report": None if report is None else str(report),
     }
     properly.save(properly.tables.TableClassifier(encoder, fitted, classes), output, metadata=summary, key=key)
     if report is not None:
-        page = _page(codes, scores, held_out, row_weights, summary)
+        page = _page(table, codes, scores, held_out, row_weights, summary)
         with atomic_path(report) as temporary:
             temporary.write_text(page, encoding="utf-8")
     return summary
 
 
-def _page(codes: Any, scores: Array, held_out: Array, weight: Array | None, summary: dict[str, Any]) -> str:
+def _page(
+    table: FilePath, codes: Any, scores: Array, held_out: Array, weight: Array | None, summary: dict[str, Any]
+) -> str:
     """The report: the calibrated probabilities of held-out rows, and those before if the scores were probabilities."""
     names = [str(label) for label in summary["classes"]]
     after = held_out if len(names) > 2 else held_out[:, 1]
@@ -189,7 +196,7 @@ def _page(codes: Any, scores: Array, held_out: Array, weight: Array | None, summ
         before = properly.audit.audit(codes, scores, calibrated=after, **given)
     pages = properly.report.pages
     facts = {
-        **pages.file_facts(summary["table"]),
+        **pages.file_facts(table),
         "rows": f"{summary['rows']:,}",
         "target": summary["target"],
         "positive class": "" if summary["positive"] is None else str(summary["positive"]),
@@ -199,7 +206,22 @@ def _page(codes: Any, scores: Array, held_out: Array, weight: Array | None, summ
     }
     facts = {name: text for name, text in facts.items() if text} | pages.version_facts()
     title = f"Calibration of {', '.join(summary['scores'])}"
-    return properly.report.calibrate_page(before, properly.audit.audit(codes, after, **given), facts, title)
+    return properly.report.calibrate_page(
+        before, properly.audit.audit(codes, after, **given), facts, title, summary["warnings"]
+    )
+
+
+def _reversed(codes: Any, scores: Array, weight: Array | None, column: str, classes: list[Any]) -> list[str]:
+    """A warning if the scores of the positive class are lower than those of the other, beyond chance."""
+    from scipy.stats import rankdata
+
+    ranks = rankdata(scores) / (len(scores) + 1.0)
+    if properly.metrics.auc(codes, ranks, sample_weight=weight, classes=[0, 1]).high >= 0.5:
+        return []
+    return [
+        f"column {column!r} is the wrong way round: the higher the score, the rarer the class {classes[1]}; if it is "
+        f"for the class {classes[0]}, say so (--positive {shlex.quote(str(classes[0]))})"
+    ]
 
 
 def _read_as(summary: dict[str, Any]) -> str:
@@ -227,7 +249,8 @@ def _read_scores(data: Any, columns: list[str], source: str) -> tuple[Any, Array
 
 
 def show(summary: dict[str, Any], console: Any) -> None:
-    """What the map does to the log loss, and where it is."""
+    """Warnings, what the map does to the log loss, and where it is."""
+    show_warnings(summary["warnings"], console)
     scores = ", ".join(summary["scores"])
     positive = "" if summary["positive"] is None else f" of {summary['positive']}"
     console.print(
@@ -236,7 +259,8 @@ def show(summary: dict[str, Any], console: Any) -> None:
     console.print("Log loss, smaller is better:")
     console.print(f"  class proportions for all rows   {summary['log_loss_constant']:.5f}")
     if summary["log_loss_before"] is not None:
-        console.print(f"  before calibration               {summary['log_loss_before']:.5f}")
+        before = "infinite" if isinf(summary["log_loss_before"]) else f"{summary['log_loss_before']:.5f}"
+        console.print(f"  before calibration               {before}")
     console.print(f"  calibrated, on held-out rows     {summary['log_loss_after']:.5f}")
     console.print(f"\nCalibrator: {summary['calibrator']}")
     if summary["report"]:

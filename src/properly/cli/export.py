@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import properly
-from properly.cli.arguments import Arguments, checked, file_ending, read_key, whole
+from properly.cli.arguments import Arguments, check_output, checked, file_ending, read_key, whole
 from properly.cli.predict import load_model
-from properly.files import FilePath, atomic_path, check_output
+from properly.files import FilePath, atomic_path
 from properly.inputs.optional import require
 
 

@@ -18,6 +18,7 @@ from properly.cli.arguments import (
     NOTATION,
     Arguments,
     add_notation,
+    check_output,
     checked,
     listed_names,
     model_file,
@@ -32,7 +33,7 @@ from properly.cli.arguments import (
 from properly.cli.candidates import CANDIDATES, build_candidates, checked_methods
 from properly.cli.fitting import Roles, Rows, conclusion, read_rows, refitted, validation
 from properly.cli.main import show_warnings, table_of
-from properly.files import FilePath, atomic_path, check_output, sha256_of
+from properly.files import FilePath, atomic_path, displayed, sha256_of
 from properly.inputs.misuse import Misuse
 from properly.progress import progress
 
@@ -187,7 +188,7 @@ def fit_table(
         summary = {
             "model": str(output),
             "report": str(report),
-            "table": str(table),
+            "table": displayed(table),
             "sha256": sha256_of(table),
             "target": target,
             "population_rate": population_rate,
@@ -198,7 +199,7 @@ def fit_table(
             **_found(rows, comparison),
         }
         asked = {"methods": methods, "calibration": calibration, "categories": roles.categories, "weight": weight}
-        page = _page(comparison, classifier, rows, summary, asked)
+        page = _page(table, comparison, classifier, rows, summary, asked)
         model = properly.tables.TableClassifier(rows.encoder, classifier, rows.labels.classes)
         properly.save(model, output, metadata=summary, key=key)
         with atomic_path(report) as temporary:
@@ -255,7 +256,14 @@ def positive_note(summary: dict[str, Any]) -> str:
     return f"{summary['positive']}{usual}"
 
 
-def _page(comparison: Comparison, classifier: Any, rows: Rows, summary: dict[str, Any], asked: dict[str, Any]) -> str:
+def _page(
+    table: FilePath,
+    comparison: Comparison,
+    classifier: Any,
+    rows: Rows,
+    summary: dict[str, Any],
+    asked: dict[str, Any],
+) -> str:
     """The report: the comparison, and an audit of the chosen model's probabilities for held-out rows."""
     from properly.tables.importances import importances_of
     from properly.tables.summaries import table_summary
@@ -270,7 +278,7 @@ def _page(comparison: Comparison, classifier: Any, rows: Rows, summary: dict[str
         random_state=summary["seed"],
     )
     facts = {
-        **properly.report.pages.file_facts(summary["table"]),
+        **properly.report.pages.file_facts(table),
         "rows": f"{summary['rows']:,}",
         "target": summary["target"],
         "positive class": positive_note(summary),
@@ -298,12 +306,16 @@ def _page(comparison: Comparison, classifier: Any, rows: Rows, summary: dict[str
     )
 
 
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
 def show(summary: dict[str, Any], console: Any) -> None:
     """Warnings, the leaderboard, the conclusion, and what was written."""
     show_warnings(summary["warnings"], console)
     positive = positive_note(summary)
     console.print(
-        f"{summary['rows']:,} rows, {len(summary['features'])} features, {len(summary['classes'])} classes"
+        f"{summary['rows']:,} rows, {_counted(len(summary['features']), 'feature')}, {len(summary['classes'])} classes"
         f"{f' (positive: {positive})' if positive else ''}; {summary['validation']}.\n"
         "Log loss of held-out rows, smaller is better:\n"
     )

@@ -51,7 +51,7 @@ class Roles(NamedTuple):
         file.require([*self.special, *self.ignore, *(self.features or [])])
         found = list(self.features or [name for name in file.names if name not in (*self.special, *self.ignore)])
         base.require_named(found, file.path)
-        base.require_columns(self.categories, found, f"the list of features of {file.path}")
+        base.require_columns(self.categories, found, f"the list of features of {file.path}", Misuse)
         if not found:
             raise base.TableError(f"{file.path} has no column left to learn from.")
         return found

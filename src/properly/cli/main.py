@@ -19,7 +19,7 @@ from properly import __version__
 from properly.cli.arguments import Arguments
 from properly.cli.signals import Terminated, heard_in_time
 from properly.cli.standard_input import standard_input
-from properly.files import FORMATS, FilePath, written_files
+from properly.files import FORMATS, FilePath, displayed, written_files
 from properly.inputs.misuse import Misuse
 from properly.inputs.optional import require
 from properly.progress import visible
@@ -217,7 +217,7 @@ def _one_line_warnings() -> Any:
     shown: set[str] = set()
 
     def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-        text = " ".join(str(message).split())
+        text = " ".join(displayed(message).split())
         about = _ROW.sub("", text)
         if about in shown or issubclass(category, DeprecationWarning | FutureWarning | PendingDeprecationWarning):
             return

@@ -17,18 +17,19 @@ from properly.cli.arguments import (
     NOTATION,
     Arguments,
     add_notation,
+    check_output,
     checked,
     listed_names,
     model_file,
     names,
     not_negative,
     one_of,
-    path,
     read_key,
     share,
+    table_file,
 )
 from properly.cli.predict import score_table, scored_path
-from properly.files import FilePath, check_output, sha256_of
+from properly.files import FilePath, displayed, sha256_of
 from properly.inputs.misuse import Misuse
 from properly.progress import progress
 
@@ -64,7 +65,7 @@ def kinds_of_features(value: Any) -> str:
     regularization=not_negative,
     default_prevalence=share,
     scale=one_of(lambda: _SCALES),
-    scored=path,
+    scored=table_file,
     output=model_file,
     **NOTATION,
 )
@@ -145,9 +146,8 @@ def maxent_table(
     sites_file = None
     if predict:
         sites_file, scored = properly.tables.TableFile(predict, **notation), str(scored or scored_path(predict))
-        properly.tables.base.format_of(scored)
         check_output(scored, inputs=inputs, outputs=[output])
-        sites_file.require(used)
+        properly.tables.base.require_columns(used, sites_file.names, sites_file.path)
     seen, region = (file.read(used, texts=categories) for file in (seen_file, region_file))
     encoder = _fitted_encoder(categories, {region_file.path: region, seen_file.path: seen})
     X = np.vstack([encoder.transform(region, source=region_file.path), encoder.transform(seen, source=seen_file.path)])
@@ -164,8 +164,8 @@ def maxent_table(
     fitted_features: Any = fitted.features_
     summary = {
         "model": str(output),
-        "presence": str(presence),
-        "background": str(background),
+        "presence": displayed(presence),
+        "background": displayed(background),
         "features": [column.name for column in encoder.columns_],
         "presences": seen.num_rows,
         "background_points": region.num_rows,
@@ -175,7 +175,7 @@ def maxent_table(
         "gain": float(fitted.relative_gain_[0]),
         "prevalence": float(fitted.prevalence_[1]),
         "training_auc": float(properly.metrics.auc(y == 1, expit(score)).area),
-        "sha256": {str(table): sha256_of(table) for table in (presence, background)},
+        "sha256": {displayed(table): sha256_of(table) for table in (presence, background)},
         "version": properly.__version__,
     }
     model = properly.tables.TableMaxent(encoder, fitted, scale)
@@ -196,7 +196,7 @@ def _columns(
         file.require([*(columns or []), *categories])
     for name in ignore:
         if name not in (*presence.names, *background.names):
-            raise base.TableError(f"neither {presence.path} nor {background.path} has the column {name!r} to ignore.")
+            raise Misuse(f"neither {presence.path} nor {background.path} has the column {name!r} to ignore.")
     shared = [name for name in presence.names if name in background.names]
     used = [name for name in columns or shared if name not in ignore]
     if not used:

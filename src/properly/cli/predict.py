@@ -13,8 +13,18 @@ from pathlib import Path
 from typing import Any
 
 import properly
-from properly.cli.arguments import NOTATION, Arguments, add_notation, checked, one_of, path, read_key, whole
-from properly.files import FilePath, check_output
+from properly.cli.arguments import (
+    NOTATION,
+    Arguments,
+    add_notation,
+    check_output,
+    checked,
+    one_of,
+    read_key,
+    table_file,
+    whole,
+)
+from properly.files import FilePath
 from properly.progress import progress
 
 _UNSEEN = ("refuse", "missing")
@@ -31,7 +41,7 @@ def add_arguments(add: Arguments) -> None:
     add_notation(add)
 
 
-@checked(output=path, unseen=one_of(lambda: _UNSEEN), max_bytes=whole(1), **NOTATION)
+@checked(output=table_file, unseen=one_of(lambda: _UNSEEN), max_bytes=whole(1), **NOTATION)
 def predict_table(
     model: FilePath,
     table: FilePath,
@@ -119,7 +129,7 @@ def score_table(
     output = scored_path(file.path) if output is None else str(output)
     form = tables.base.format_of(output)
     check_output(output, inputs=[file.path])
-    file.require(column.name for column in model.encoder.columns_)
+    tables.base.require_columns((column.name for column in model.encoder.columns_), file.names, file.path)
     added = model.output_columns
     if prefix is not None:
         added = [prefix + name.removeprefix(tables.models.PREFIX) for name in added]

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from properly.files import displayed, displayed_as
 from properly.inputs.misuse import Misuse
 
 _OUTPUTS = ("-o", "--output", "--report", "--scored")  # whose files are not read
@@ -26,12 +27,13 @@ def standard_input(argv: Sequence[str] | None) -> Iterator[list[str]]:
         raise Misuse("the standard input, -, can stand for one table only.")
     with tempfile.TemporaryDirectory(prefix="properly-") as folder:
         path = words[places[0]] = str(_spooled(Path(folder)))
-        try:
-            yield words
-        except ValueError as error:
-            if path not in str(error):
-                raise
-            raise type(error)(str(error).replace(path, "the standard input")) from error
+        with displayed_as(path, "standard input"):
+            try:
+                yield words
+            except ValueError as error:
+                if path not in str(error):
+                    raise
+                raise type(error)(displayed(error)) from error
 
 
 def _spooled(folder: Path) -> Path:

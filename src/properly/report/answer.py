@@ -6,7 +6,7 @@ from properly.audit.answers import verdict
 from properly.audit.formatting import aligned, interval, number
 from properly.audit.results import Audit
 from properly.audit.sizes import Size
-from properly.report.html import Markup, element, markup, picture, section, table
+from properly.report.html import Markup, element, picture, section, table
 
 _RIGHT = {"observed/expected": "1", "intercept": "0", "slope": "1", "calibration error": "0"}
 _WHAT = {
@@ -29,7 +29,7 @@ def sizes_table(audit: Audit) -> Markup:
         known = ("not determined", "–") if size is None else (aligned(size.estimate, size), interval(size))
         rows.append((name, *known, _RIGHT.get(name, "0")))
     of = "" if audit.is_binary else " of the most probable class"
-    return table(("size", "estimate", "95 % interval", "if right"), rows, f"How large is the fault{of}?")
+    return table(("size", "estimate", "95 % interval", "if right"), rows, f"How large is the fault{of}?", stacked=True)
 
 
 def tests_table(audit: Audit) -> Markup:
@@ -38,7 +38,9 @@ def tests_table(audit: Audit) -> Markup:
     if audit.groups is not None:
         rows.append((f"groups: {int(audit.groups.off.sum())} of {len(audit.groups.groups)} flagged", "–", "–"))
     rows.append(("all together", "–", _p_value(audit.p_value)))
-    shown = table(("test", "statistic", "p-value"), rows, "The tests of whether the probabilities are right")
+    shown = table(
+        ("test", "statistic", "p-value"), rows, "The tests of whether the probabilities are right", stacked=True
+    )
     return element("details", element("summary", "The tests behind this verdict"), shown)
 
 
@@ -62,10 +64,12 @@ def against_section(audit: Audit) -> Markup | None:
             ("–", "–") if difference is None else (aligned(difference.difference, difference), interval(difference))
         )
         rows.append((name, number(audit.scores[name].before, 4), number(other.audit.scores[name].before, 4), *change))
-    words = f"The verdict on {other.name} is “{verdict(other.audit)}”, that on the audited ones “{verdict(audit)}”."
-    head = ("score", "audited", other.name, "difference", "95 % interval")
-    shown = table(head, rows, "Scores on the same rows; the smaller, the better")
+    words = f"Verdict on the audited probabilities: {verdict(audit)}. Verdict on {other.name}: {verdict(other.audit)}."
+    head = ("score", "audited", other.name, f"audited less {other.name}", "95 % interval")
+    shown = table(head, rows, "Scores on the same rows; the smaller, the better", stacked=True)
     scale = "log-odds" if audit.is_rare else "probability"
     caption = "Murphy diagram of both: where one curve is lower, it is better for these costs."
     drawn = picture(other.murphy.plot(scale=scale), "murphy-against", f"Murphy diagram against {other.name}.", caption)
-    return section(f"Against {other.name}", element("p", words), shown, markup(drawn), id="against")
+    return section(
+        f"Against {other.name}", element("p", words), shown, element("div", drawn, class_="figures"), id="against"
+    )

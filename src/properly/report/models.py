@@ -142,7 +142,10 @@ def data_section(findings: Findings) -> Markup | None:
     total = sum(data.class_weight.values())
     classes = sorted(data.class_weight.items(), key=lambda each: -each[1])[:_MOST_CLASSES]
     rows = [(name, count(weight), percent(weight / total)) for name, weight in classes]
-    shown = [(each.name, each.kind, _missing(each), _values(each)) for each in data.columns[:_MOST_COLUMNS]]
+    shown = [
+        (each.name, each.kind, _missing(each), element("span", _values(each), class_="values"))
+        for each in data.columns[:_MOST_COLUMNS]
+    ]
     notes = [
         element("p", f"The {n_shown} {rule} are shown.", class_="note")
         for n_shown, n, rule in (
@@ -174,6 +177,8 @@ def _values(column: ColumnSummary) -> str:
         return f"{column.n_categories:,} categories: {most}"
     if column.kind == "boolean":
         return f"true in {percent(column.mean, 2)}"
+    if column.low == column.high and column.kind == "number":
+        return f"{column.low:,.15g} in all rows"
     values = column.low, column.high, column.mean
     if column.kind == "date":
         low, high, mean = (str(np.datetime64(int(np.floor(day)), "D")) for day in values)

@@ -13,6 +13,7 @@ from pathlib import Path
 from properly import __version__
 from properly.audit.results import Audit
 from properly.comparison import Comparison
+from properly.files import displayed
 from properly.report.findings import Findings
 from properly.report.html import element, page
 from properly.report.sections import SECTIONS
@@ -71,9 +72,10 @@ def fit_page(
     data : properly.tables.summaries.TableSummary, optional
         What the models learned from.
     """
+    of = f" of {audit.classes[1]}" if audit.is_binary else ""
     asked = (
-        f"Which of {len(comparison.names)} models gives the best probabilities on held-out rows, and are those of the "
-        f"chosen one, {comparison.choice}, right?"
+        f"Which of {len(comparison.names)} models gives the best probabilities{of} on held-out rows, and are those of "
+        f"the chosen one, {comparison.choice}, right?"
     )
     findings = Findings(
         audit, comparison=comparison, importances=importances, data=data, facts=facts, warnings=warnings
@@ -81,7 +83,9 @@ def fit_page(
     return _page(title, asked, findings)
 
 
-def calibrate_page(before: Audit | None, after: Audit, facts: Mapping[str, str], title: str) -> str:
+def calibrate_page(
+    before: Audit | None, after: Audit, facts: Mapping[str, str], title: str, warnings: Sequence[str] = ()
+) -> str:
     """Probabilities from a calibrator that was fitted to other rows, compared with those before, as one HTML file.
 
     Parameters
@@ -93,6 +97,8 @@ def calibrate_page(before: Audit | None, after: Audit, facts: Mapping[str, str],
         Of the calibrated probabilities of held-out rows.
     facts : mapping from str to str
     title : str
+    warnings : sequence of str
+        About the scores, for the top of the page.
 
     Examples
     --------
@@ -103,9 +109,10 @@ def calibrate_page(before: Audit | None, after: Audit, facts: Mapping[str, str],
     >>> "What recalibration changes" in page
     True
     """
-    asked = "Are the calibrated probabilities of held-out rows right"
-    asked += "?" if before is None else ", and what was gained by calibrating the probabilities?"
-    return _page(title, asked, Findings(after, recalibrated=before, facts=facts))
+    of = f" of {after.classes[1]}" if after.is_binary else ""
+    asked = f"Are the calibrated probabilities{of} right, on held-out rows"
+    asked += "?" if before is None else ", and what was gained by calibration?"
+    return _page(title, asked, Findings(after, recalibrated=before, facts=facts, warnings=warnings))
 
 
 def _page(title: str, asked: str, findings: Findings) -> str:
@@ -121,7 +128,7 @@ def file_facts(path: str | os.PathLike[str]) -> dict[str, str]:
     """Name, size and SHA-256 of a file, to identify it."""
     with open(path, "rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return {"file": str(path), "size": f"{Path(path).stat().st_size:,} bytes", "SHA-256": digest}
+    return {"file": displayed(path), "size": f"{Path(path).stat().st_size:,} bytes", "SHA-256": digest}
 
 
 def version_facts() -> dict[str, str]:

@@ -36,7 +36,10 @@ def answer_section(findings: Findings) -> Markup:
     audit, comparison, recalibrated = findings.audit, findings.comparison, findings.recalibrated
     sentences = list(answer(audit)[:2])
     if comparison is not None:
+        sentences[0] = f"{comparison.choice}, on held-out rows: {sentences[0]}"
         sentences.insert(0, _best(comparison))
+    elif recalibrated is not audit:
+        sentences[0] = f"After calibration, on held-out rows: {sentences[0]}"
     if recalibrated is not None:
         sentences.append(answer(recalibrated)[2])
     tiles = {"rows": count(audit.n_rows)}
@@ -50,7 +53,6 @@ def answer_section(findings: Findings) -> Markup:
         tiles["classes"] = str(len(audit.classes))
         tiles["most probable class is the true one"] = percent(audit.hit_rate)
         tiles["its mean probability"] = percent(audit.confidence)
-    tiles["smooth calibration error"] = number(audit.smooth_error, 2)
     drawn = [
         element("div", element("div", name, class_="name"), element("div", value, class_="value"))
         for name, value in tiles.items()

@@ -105,11 +105,13 @@ class Place:
             raise self.error(row, problem if values is None else problem.format(values[row]))
 
 
-def require_columns(wanted: Iterable[str], present: list[str], source: str) -> None:
+def require_columns(
+    wanted: Iterable[str], present: list[str], source: str, error: type[ValueError] = TableError
+) -> None:
     """Refuse a table that lacks a column."""
     for name in wanted:
         if name not in present:
-            raise TableError(f"{source} has no column {name!r}; it has {listed(present)}.")
+            raise error(f"{source} has no column {name!r}; it has {listed(present)}.")
 
 
 def require_named(columns: Iterable[str], source: str) -> None:

@@ -14,6 +14,7 @@ from properly.numeric.probabilities import Array
 from properly.tables.base import plain
 from properly.tables.columns import MISSING
 from properly.tables.encoder import Column, TableEncoder
+from properly.tables.reading import LEADING_ZERO
 
 _MOST_ROWS = 100_000  # that are looked at for leaks
 _FEWEST_ROWS = 30  # below which everything may be different, or separate the classes, by chance
@@ -34,6 +35,7 @@ class _Values(NamedTuple):
     encoded: Array  # numbers, or codes of categories; nan where missing
     texts: list[str]  # the distinct texts, of a column of texts
     codes: NDArray[Any]
+    leading_zero: str  # a number that was written with one, "" if none was
 
 
 def column_warnings(table: Any, encoder: TableEncoder, X: Array, codes: NDArray[Any]) -> list[str]:
@@ -41,7 +43,8 @@ def column_warnings(table: Any, encoder: TableEncoder, X: Array, codes: NDArray[
     found = []
     for j, column in enumerate(encoder.columns_):
         texts = list(column.categories) if column.kind == "category" and column.name not in encoder.categories else []
-        values = _Values(column, X[:, j], texts, codes)
+        zero = (table.schema.field(column.name).metadata or {}).get(LEADING_ZERO, b"").decode()
+        values = _Values(column, X[:, j], texts, codes, zero)
         problem = next((said for check in _CHECKS if (said := check(values)) is not None), None)
         if problem is not None:
             found.append(f"column {column.name!r} {problem}")
@@ -77,8 +80,8 @@ def _separating(values: _Values) -> str | None:
     if share < _LEAK:
         return None
     return (
-        f"alone tells the class of almost every row (it removes {share:.0%} of the uncertainty): if it is known only "
-        "after the outcome, the model is of no use; leave it out then (--ignore)"
+        f"alone tells the class of almost every row (it removes {100.0 * share:.0f} % of the uncertainty): if it is "
+        "known only after the outcome, the model is of no use; leave it out then (--ignore)"
     )
 
 
@@ -110,6 +113,15 @@ def _identifier(values: _Values) -> str | None:
     return None
 
 
+def _leading_zero(values: _Values) -> str | None:
+    if not values.leading_zero:
+        return None
+    return (
+        f"holds numbers with leading zeros, such as {values.leading_zero}, which are lost; if they are codes, name the "
+        "column in --categories"
+    )
+
+
 def _other_notation(values: _Values) -> str | None:
     return _notation(values.texts)
 
@@ -130,4 +142,10 @@ def _notation(texts: list[str]) -> str | None:
     return None
 
 
-_CHECKS: tuple[Callable[[_Values], str | None], ...] = (_constant, _separating, _identifier, _other_notation)
+_CHECKS: tuple[Callable[[_Values], str | None], ...] = (
+    _constant,
+    _separating,
+    _identifier,
+    _leading_zero,
+    _other_notation,
+)

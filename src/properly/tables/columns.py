@@ -14,6 +14,7 @@ from properly.tables.base import Place, arrow, compute, is_numeric, is_text, pla
 MISSING = ["", "#N/A", "#NA", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"]
 
 _NUMBER = r"(?i)^\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*$|^\s*[+-]?(inf|infinity|nan)\s*$"
+_LEADING_ZERO = r"^\s*[+-]?0\d"
 _WHOLE = r"^(-?(?:0|[1-9]\d*))\.0+$"  # a whole number written as a fraction
 _DATE = r"^\d{4}-\d{2}-\d{2}([ T].*)?$"
 _TRUTH_VALUES = ("false", "true")
@@ -103,6 +104,16 @@ def kind_of(column_type: Any) -> str | None:
 def is_number_text(column: Any) -> Any:
     """Which of the texts are numbers."""
     return compute.match_substring_regex(column, _NUMBER)
+
+
+def first_leading_zero(column: Any) -> str | None:
+    """The first text that begins with a superfluous 0, as codes do, None if there is none; as a number it loses it.
+
+    >>> first_leading_zero(arrow.array(["0.5", "12", "007"])), first_leading_zero(arrow.array(["0", "-0.5", "10"]))
+    ('007', None)
+    """
+    padded = compute.filter(column, compute.fill_null(compute.match_substring_regex(column, _LEADING_ZERO), False))
+    return str(padded[0].as_py()).strip() if len(padded) else None
 
 
 def typed_column(column: Any) -> Any:

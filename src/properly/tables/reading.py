@@ -9,14 +9,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from properly.tables.base import TableError, arrow, format_of, ipc, parquet, require_columns
-from properly.tables.columns import joined_type, typed_column
+from properly.inputs.misuse import Misuse
+from properly.tables.base import TableError, arrow, format_of, ipc, is_numeric, parquet, require_columns
+from properly.tables.columns import first_leading_zero, joined_type, typed_column
 from properly.tables.content import check_content
 from properly.tables.json_lines import json_batches, json_schema
 from properly.tables.text import Notation, recognised, require_several, text_batches, text_names, text_problem
 
 BATCH_BYTES = 2**21
 BATCH_ROWS = 2**16
+LEADING_ZERO = b"leading zero"  # a key of the metadata of columns
 
 
 class TableFile:
@@ -70,8 +72,8 @@ class TableFile:
         return list(self.schema.names)
 
     def require(self, columns: Iterable[str]) -> None:
-        """Refuse the table if it lacks one of these columns."""
-        require_columns(columns, self.names, self.path)
+        """Refuse names of columns that the table does not have."""
+        require_columns(columns, self.names, self.path, Misuse)
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[Any]:
         """The rows, in record batches of a few MB."""
@@ -94,7 +96,8 @@ class TableFile:
     def read(self, columns: Sequence[str] | None = None, texts: Sequence[str] = ()) -> Any:
         """All rows as a table; the columns of a text file have the type that all their values agree with.
 
-        Columns named in `texts` are left as texts there, so that 007 does not become 7.
+        Columns named in `texts` are left as texts there, so that 007 does not become 7. The field of another column of
+        numbers that had such a text has the first one in its metadata, under `LEADING_ZERO`.
         """
         columns = self.names if columns is None else list(columns)
         batches = list(self.batches(columns))
@@ -105,7 +108,10 @@ class TableFile:
         if self.format.kind == "text":
             for j, name in enumerate(columns):
                 if name not in texts:
-                    table = table.set_column(j, name, typed_column(table.column(j)))
+                    column = typed_column(table.column(j))
+                    zero = first_leading_zero(table.column(j)) if is_numeric(column.type) else None
+                    field = arrow.field(name, column.type, metadata=None if zero is None else {LEADING_ZERO: zero})
+                    table = table.set_column(j, field, column)
         return table
 
 

@@ -87,7 +87,7 @@ def _positive(labels: list[Label], place: Place, positive: str | None, forecast:
     """The position of the positive one of two classes, None if it is not known."""
     names = [str(label) for label in labels]
     if positive is not None:
-        return class_named(positive, names, place)
+        return _meant(positive, names, place, forecast)
     usual, named = positive_of(labels), None if forecast is None else class_in_name(forecast, names)
     if usual is not None and named is not None and usual != named:
         raise Misuse(
@@ -96,6 +96,20 @@ def _positive(labels: list[Label], place: Place, positive: str | None, forecast:
             f"is for with positive (on the command line: --positive {shlex.quote(names[named])})."
         )
     return usual if named is None else named
+
+
+def _meant(positive: str, names: list[str], place: Place, forecast: str | None) -> int:
+    """The position of the class that is named as positive; a `forecast` named after another gives a warning."""
+    found = class_named(positive, names, place)
+    named = None if forecast is None else class_in_name(forecast, names)
+    if named is not None and named != found:
+        warnings.warn(
+            f"the column {forecast!r} is named after the class {names[named]!r}, but {names[found]!r} was given as the "
+            "positive class, and the column is taken to be for that.",
+            UserWarning,
+            stacklevel=2,
+        )
+    return found
 
 
 def class_in_name(column: str, names: Sequence[str]) -> int | None:
@@ -110,9 +124,9 @@ def class_in_name(column: str, names: Sequence[str]) -> int | None:
     return max(found, key=lambda k: len(names[k]), default=None)
 
 
-def _against_rest(labels: Labels, positive: str, place: Place) -> Labels:
+def _against_rest(labels: Labels, positive: str, place: Place, forecast: str) -> Labels:
     """The named class and, before it, all others as one."""
-    found = class_named(positive, [str(label) for label in labels.classes], place)
+    found = _meant(positive, [str(label) for label in labels.classes], place, forecast)
     name, others = labels.classes[found], [*labels.classes[:found], *labels.classes[found + 1 :]]
     rest = others[0] if len(others) == 1 else f"not {name}"
     return Labels([rest, name], (labels.codes == found).astype(np.intp), True)
@@ -229,7 +243,7 @@ def read_predictions(
         columns[0] if single and positive is None else None,
     )
     if single and positive is not None:
-        labels = _against_rest(labels, positive, place)
+        labels = _against_rest(labels, positive, place, columns[0])
     if single and len(labels.classes) > 2:
         raise Misuse(
             f"{place} has {len(labels.classes)} classes ({listed(map(str, labels.classes))}): name a column of "
@@ -264,13 +278,13 @@ def columns_of_classes(columns: Sequence[str], classes: Sequence[str], source: s
     {'a': 'p_a', 'b': 'p_b', 'c': 'p_c'}
     """
     if len(set(columns)) < len(columns):
-        raise TableError("a column of probabilities is named twice; every class needs a column of its own.")
+        raise Misuse("a column of probabilities is named twice; every class needs a column of its own.")
     prefixes = [column.removesuffix(name) for column in columns for name in classes if column.endswith(name)]
     for prefix in sorted(set(prefixes), key=len):
         if all(f"{prefix}{name}" in columns for name in classes) and all(each.startswith(prefix) for each in columns):
             found = {column.removeprefix(prefix): column for column in columns}
             return dict(sorted(found.items()))
-    raise TableError(
+    raise Misuse(
         f"the columns of probabilities must be named by the classes, which are {listed(classes)} in {source}; "
         f"got {listed(columns)}."
     )

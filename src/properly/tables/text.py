@@ -140,8 +140,11 @@ def text_problem(error: Exception, notation: Notation, size: int) -> str | None:
 
 def require_several(path: str, names: list[str], notation: Notation) -> None:
     """Refuse a header of one column that rather looks like several."""
-    if len(names) == 1 and any(sign in names[0] for sign in SEPARATORS):
+    signs = [sign for sign in SEPARATORS if sign in names[0]] if len(names) == 1 else []
+    if signs:
+        option = "tab" if signs[0] == "\t" else f"'{signs[0]}'"
         raise TableError(
             f"{path} has a single column, {names[0]!r}, if cells are separated by {notation.separator!r}; name the "
-            "separator (on the command line: --separator ';'), and see that all rows have the same number of cells."
+            f"separator (on the command line: --separator {option}), and see that all rows have the same number of "
+            "cells."
         )
