@@ -56,14 +56,14 @@ def made(kind, n_classes=2):
     arguments = dict(ARGUMENTS.get(kind.__name__, {}))
     if n_classes > 2 and "default_prevalence" in inspect.signature(kind).parameters:
         arguments["default_prevalence"] = np.full(n_classes, 1.0 / n_classes)
+    if "random_state" in inspect.signature(kind).parameters:
+        arguments["random_state"] = 0
     return kind(**arguments)
 
 
 def fitted(kind, y=Y, weight=None, rows=slice(None)):
     """A fitted model, and what its predictions take."""
     model = made(kind, len(np.unique(y)))
-    if "random_state" in model.get_params():
-        model.set_params(random_state=0)
     scores = SCORES if len(np.unique(y)) == 2 else X
     if kind is GroupwiseCalibration:
         return model.fit(scores, y, GROUPS), (scores, GROUPS)

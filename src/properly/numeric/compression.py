@@ -28,7 +28,7 @@ class ClassScores:
     def of(cls, score: Array, weight: Array | None) -> Self:
         """Without weights all are 1, and the scores are sorted in place."""
         score, weight = in_order(score, weight)
-        begins = np.flatnonzero(np.concatenate([[True], score[1:] != score[:-1]]))
+        begins = np.flatnonzero(np.concatenate([[True], score[1:] != score[:-1]])[: len(score)])
         if weight is None:
             return cls(score[begins], np.diff(begins, append=len(score)).astype(np.float64))
         return cls(score[begins], np.add.reduceat(weight, begins))
