@@ -101,3 +101,16 @@ def test_huge_and_tiny_weights_have_finite_answers():
 def test_no_shrinkage_needs_a_price():
     with pytest.raises(ValueError, match=r"shrinkage must be above 0 and finite, got 0\.0"):
         ProperTreeClassifier(shrinkage=0.0).fit([[0.0], [1.0]], [0, 1])
+
+
+@pytest.mark.parametrize("rows_of_one", [1, 3, 10])
+def test_categories_without_meaning_do_no_harm(rows_of_one):
+    """Names, numbers of cards: the best division of many categories fits the training rows and nothing else."""
+    random = np.random.default_rng(rows_of_one)
+    n = 600
+    X = np.column_stack([random.permutation(n) // rows_of_one, random.normal(size=n)])
+    y = (random.random(n) < 0.2).astype(int)
+    train = np.arange(n) < 400
+    model = ProperTreeClassifier(categorical_features=[0]).fit(X[train], y[train])
+    base = np.full(200, y[train].mean())
+    assert log_loss(y[~train], model.predict_proba(X[~train])[:, 1]) <= 1.02 * log_loss(y[~train], base)

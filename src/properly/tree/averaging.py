@@ -46,8 +46,11 @@ def _log_posterior(tree: Tree, n_cuts: Array, shrinkage: float) -> tuple[Array, 
 
     A node is split with the prior odds 1/Σ_f √c_f, where c_f = min(cuts of the feature f, W - 1) is the number of
     places where it could have been cut: the best of many splits looks better than it is. The root stands for
-    neighbouring places, which make nearly the same split; Schwarz's criterion has it too. The sum of prior times
-    evidence over all prunings is found from the leaves up.
+    neighbouring places, which make nearly the same split; Schwarz's criterion has it too. Where c
+    categories are divided, √2^(c-1) stands in place of √(c-1), with as many divisions as there are (the best division of
+    pure noise gains 1/π for each category, and ½ ln 2 is a little more), and 2^(c-1) if a category has two rows or
+    fewer, which a division can fit exactly. The sum of prior times evidence over all prunings is found from the leaves
+    up.
     """
     p, _ = tree.shrunken(shrinkage)
     prior = shrinkage * p[np.maximum(tree.parent, 0)]
@@ -58,7 +61,7 @@ def _log_posterior(tree: Tree, n_cuts: Array, shrinkage: float) -> tuple[Array, 
     evidence = np.sum(sc.gammaln(counted + prior) - sc.gammaln(prior), axis=1)
     evidence += sc.gammaln(shrinkage) - sc.gammaln(total + shrinkage)
     places = np.sqrt(np.minimum(np.maximum(total - 1.0, 0.0)[:, None], n_cuts)).sum(axis=1)
-    log_odds = -np.log(np.maximum(places, 1.0))
+    log_odds = -np.log(np.maximum(places, 1.0)) - _log_more_places(tree, n_cuts, total)
     log_ends, log_goes_on, best = np.zeros(len(total)), np.full(len(total), -np.inf), evidence.copy()
     for inner in reversed(list(tree.inner_by_depth())):
         split = log_odds[inner] + best[tree.left[inner]] + best[tree.right[inner]]
@@ -66,3 +69,11 @@ def _log_posterior(tree: Tree, n_cuts: Array, shrinkage: float) -> tuple[Array, 
         log_ends[inner], log_goes_on[inner] = evidence[inner] - either, split - either
         best[inner] = either - np.log1p(np.exp(log_odds[inner]))
     return log_ends, log_goes_on
+
+
+def _log_more_places(tree: Tree, n_cuts: Array, total: Array) -> Array:
+    """By how much the logarithm of the places is larger for nodes that divide categories; 0 for others."""
+    cuts = np.minimum(np.maximum(total - 1.0, 1.0), np.maximum(n_cuts[np.maximum(tree.feature, 0)], 1.0))
+    rows_of_one = np.maximum(total, 1.0) / (cuts + 1.0)
+    divisions = 0.5 * np.log(2.0) * (cuts - 1.0) * (1.0 + np.minimum(1.0, 2.0 / rows_of_one))
+    return np.where(tree.set_index >= 0, np.maximum(divisions - 0.5 * np.log(cuts), 0.0), 0.0)
