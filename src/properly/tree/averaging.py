@@ -46,11 +46,10 @@ def _log_posterior(tree: Tree, n_cuts: Array, shrinkage: float) -> tuple[Array, 
 
     A node is split with the prior odds 1/Σ_f √c_f, where c_f = min(cuts of the feature f, W - 1) is the number of
     places where it could have been cut: the best of many splits looks better than it is. The root stands for
-    neighbouring places, which make nearly the same split; Schwarz's criterion has it too. Where c
-    categories are divided, √2^(c-1) stands in place of √(c-1), with as many divisions as there are (the best division of
-    pure noise gains 1/π for each category, and ½ ln 2 is a little more), and 2^(c-1) if a category has two rows or
-    fewer, which a division can fit exactly. The sum of prior times evidence over all prunings is found from the leaves
-    up.
+    neighbouring places, which make nearly the same split; Schwarz's criterion has it too. Where c categories are
+    divided, √2^(c-1) stands in place of √(c-1): the best division of pure noise gains 1/π for each category, and
+    ½ ln 2 is a little more. If a category has two rows or fewer, which a division can fit exactly, it is 2^(c-1). The
+    sum of prior times evidence over all prunings is found from the leaves up.
     """
     p, _ = tree.shrunken(shrinkage)
     prior = shrinkage * p[np.maximum(tree.parent, 0)]
