@@ -73,7 +73,9 @@ def test_perfect_and_perfectly_wrong(classes):
     y = np.arange(120) % classes
     right, wrong = np.eye(classes)[y], np.eye(classes)[(y + 1) % classes]
     assert verdict(audit(y, right)) == "right"
-    assert verdict(audit(y, wrong)) == "wrong"
+    mistaken = audit(y, wrong)
+    assert verdict(mistaken) == "wrong"
+    assert ("--positive" in answer(mistaken)[0]) == (classes == 2)
     nearly = 0.999 * right + 0.001 / classes
     assert verdict(audit(y, nearly, group=np.arange(120) % 2)) in ("right", "unclear")
 

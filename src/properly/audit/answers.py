@@ -13,6 +13,7 @@ from properly.diagnostics import GroupCalibration
 from properly.metrics import PairedDifference
 
 _MOST_ROWS = 1e15  # more cannot be asked for
+_OTHER_CLASS = "if they are for the other class, name that one: --positive, or classes= in Python"
 
 
 def verdict(audit: Audit) -> str:
@@ -61,16 +62,16 @@ def faults(audit: Audit) -> list[str]:
     found = []
     if audit.surprises:
         rows = "row" if audit.surprises == 1 else "rows"
-        found.append(f"certain and wrong for {audit.surprises:,} {rows}, whose class was given a probability of 0")
+        mostly = f"; {_OTHER_CLASS}" if audit.is_binary and 2 * audit.surprises > audit.n_rows else ""
+        found.append(
+            f"certain and wrong for {audit.surprises:,} {rows}, whose class was given a probability of 0{mostly}"
+        )
     ratio, slope = audit.sizes["observed/expected"], audit.sizes["slope"]
     if ratio is not None and not ratio.low <= 1.0 <= ratio.high:
         found.append(f"{'too high' if ratio.estimate < 1.0 else 'too low'} on average ({_means(audit)})")
     if slope is not None and not slope.low <= 1.0 <= slope.high:
         if slope.estimate <= 0.0:
-            found.append(
-                "in the wrong order (the higher the probability, the rarer the event; if they are for the other class, "
-                "name that one: --positive, or classes= in Python)"
-            )
+            found.append(f"in the wrong order (the higher the probability, the rarer the event; {_OTHER_CLASS})")
         else:
             name, spread = ("over", "too extreme") if slope.estimate < 1.0 else ("under", "not extreme enough")
             times = number(slope.estimate, 2)
