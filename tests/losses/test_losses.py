@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy import optimize
+from scipy import optimize, special
 
 from properly import load, save
 from properly.datasets import make_rare_events
@@ -418,10 +418,52 @@ class TestWeightFunctions:
         np.testing.assert_allclose(narrow.loss0(0.5), 0.5 * (0.2001**2 - 0.2**2), rtol=1e-8)
         with pytest.raises(ValueError, match=r"points must be above 0 and below 1, got 1\.5"):
             LossFromWeight(np.ones_like, points=(1.5,))
+        with pytest.raises(ValueError, match=r"points must be a sequence of probabilities, got 0\.3"):
+            LossFromWeight(np.ones_like, points=0.3)
+
+    @pytest.mark.parametrize("beside", [1e-5, -1e-5, 3e-4, 1e-7])
+    def test_a_jump_beside_an_edge_of_a_panel_is_seen(self, beside):
+        """The first nodes of Gauss's rules lie farther inside than this jump does."""
+        jump = 1.0 / (1.0 + np.exp(0.75 + beside))
+        np.testing.assert_allclose(LossFromWeight(lambda p: p > jump).loss0(0.5), 0.125 - jump**2 / 2, rtol=1e-12)
+
+    def test_small_losses_have_their_own_digits(self):
+        """∫ u e^(-1/u) du = p² E₃(1/p), and a log loss that does not count below 1e-8."""
+        loss, p = LossFromWeight(lambda p: np.exp(-1.0 / p)), np.array([0.01, 0.1, 0.5])
+        np.testing.assert_allclose(loss.loss0(p), p**2 * special.expn(3, 1.0 / p), rtol=1e-11)
+        cut = LossFromWeight(lambda p: np.where(p > 1e-8, 1.0 / (p * (1.0 - p)), 0.0))
+        np.testing.assert_allclose(cut.loss0(2e-8), np.log1p(-1e-8) - np.log1p(-2e-8), rtol=1e-12)
+
+    def test_narrow_peaks_and_many_jumps(self):
+        peak = LossFromWeight(lambda p: np.exp(-0.5 * ((p - 0.3) / 1e-6) ** 2), points=[0.3])
+        np.testing.assert_allclose(peak.loss0(0.5), 0.3e-6 * np.sqrt(2 * np.pi), rtol=1e-10)
+        stairs, k = LossFromWeight(lambda p: np.floor(1000 * p)), np.arange(500)
+        np.testing.assert_allclose(stairs.loss0(0.5), np.sum(k * (2 * k + 1)) / 2e6, rtol=1e-8)
+
+    def test_functions_of_any_kind(self):
+        def filled(p):
+            result = np.ones(len(p))
+            result[p > 0.5] = 2.0
+            return result
+
+        assert LossFromWeight(filled).weight(0.7) == 2.0
+        line = LossFromWeight(np.poly1d([1.0, 0.0]))  # which has no hash
+        assert line == LossFromWeight(np.poly1d([1.0, 0.0]))
+        np.testing.assert_allclose(line.canonical_link.inverse(0.1), np.sqrt(0.45))  # ψ = (p² - ¼)/2
 
     @pytest.mark.parametrize(
         ("function", "message"),
         [
+            (lambda p: np.abs(p - 0.3) ** -0.5, r"must be finite and never negative, got inf at p = 0\.3"),
+            (lambda p: 1.0 / np.abs(p - 0.3), r"got inf at p = 0\.3"),
+            (lambda p: 1.0 / (p * np.log(p / 3.0)) ** 2, "near p = 0 could not be found"),  # integrable, but how far?
+            (lambda p: 1.0 / (p**2 * -np.log(p / 3.0)), "near p = 0 could not be found"),  # not integrable
+            (lambda p: np.sin(1.0 / p) ** 2, "could not be found.* name the place in points"),
+            (lambda p: np.exp(1.0 / p), "got inf at p = "),
+            (lambda p: np.where(p < 1e-20, -1.0, 1.0), r"got -1\.0 at p = \S+e-"),
+            (lambda p: np.where(p > 1 - 1e-13, -1.0, 1.0), r"got -1\.0 at p = 1 - \de-1"),
+            (lambda p: np.where(np.abs(p - 0.30025) < 1e-4, np.nan, 1.0), r"got nan at p = 0\.30015"),
+            (lambda p: 1 if p < 0.5 else 2, "take and return arrays"),
             (lambda p: np.sin(40 * p), "never negative, got"),
             (lambda p: p**-2.5, "near 0 must be finite"),
             (lambda p: (1 - p) ** -2.5, "near 1 must be finite"),
@@ -459,6 +501,30 @@ class TestPartialLosses:
         )
         np.testing.assert_allclose(given.coef_, closed.coef_, rtol=1e-4)
 
+    @pytest.mark.parametrize("cost", [0.3, 1.0 / (1.0 + np.exp(0.75001)), 1e-5])
+    def test_a_jump_is_a_point_mass(self, cost):
+        point = CostWeightedLoss(cost)
+        p = np.append(np.linspace(0.01, 0.99, 50), [0.5 * cost, 1.5 * cost])
+        for loss in (LossFromPartial(point.loss1), LossFromPartial(at0=point.loss0)):
+            np.testing.assert_allclose(loss.loss0(p), point.loss0(p), atol=1e-12)
+            np.testing.assert_allclose(loss.loss1(p), point.loss1(p), atol=1e-12)
+            assert not loss.smooth
+            with pytest.raises(ValueError, match="no canonical link"):
+                _ = loss.canonical_link
+        assert LossFromPartial(point.loss1, point.loss0)
+        assert LossFromPartial(lambda p: np.maximum(0.5 - p, 0.0)).smooth  # a kink is none
+        with pytest.raises(ValueError, match="not proper together"):
+            LossFromPartial(point.loss1, CostWeightedLoss(0.4).loss0)
+
+    def test_a_pair_in_its_usual_form(self):
+        def length(p):
+            return np.sqrt(p**2 + (1.0 - p) ** 2)
+
+        pair = LossFromPartial(lambda p: 1 - p / length(p), lambda p: 1 - (1 - p) / length(p))
+        p = np.linspace(0.01, 0.99, 9)
+        np.testing.assert_allclose(pair.weight(p), length(p) ** -3.0, rtol=1e-6)  # the spherical score
+        assert (pair.loss1(0.0), pair.loss0(1.0)) == (1.0, 1.0)
+
     @pytest.mark.parametrize("r", [1.0, 1.5, 3.0])
     def test_power_losses_are_not_proper(self, r):
         assert LossFromPartial(lambda p: (1 - p) ** 2, lambda p: p**2)
@@ -472,6 +538,12 @@ class TestPartialLosses:
             ({"at1": 3.0}, "at1 must be callable"),
             ({"at1": lambda p: p}, "at1 must fall in p .* it does not at p = "),
             ({"at0": lambda p: 1 - p}, "at0 must rise in p"),
+            ({"at1": lambda p: 1 - p + 1e-3 * np.exp(-(((p - 0.3) / 1e-4) ** 2))}, r"does not at p = 0\.29"),
+            ({"at1": lambda p: np.where(p < 1e-8, 1e8 * p, 1 - p)}, r"does not at p = \S+e-"),
+            ({"at1": lambda p: np.where(p > 1 - 1e-8, 0.5, 1 - p)}, "does not at p = 1 - 1e-08"),
+            ({"at1": lambda p: np.where(p < 1e-30, np.nan, 1 - p)}, "got nan at p = "),
+            ({"at1": lambda p: 1 / (p * np.log(p / 30) ** 2)}, "near p = 0 could not be found"),
+            ({"at1": lambda p: np.ones(3)}, "arrays of one shape"),
             ({"at1": lambda p: 1 / p}, "at1 must have a finite integral near p = 0"),
             ({"at1": lambda p: -np.log(1 - p)}, "at1 must be finite at p = 1"),
             ({"at0": np.zeros_like}, "at0 must not be constant"),
@@ -495,6 +567,13 @@ class TestMixtures:
         assert (one + SquaredLoss()).smooth
         with pytest.raises(ValueError, match="no canonical link"):
             _ = mixture.canonical_link
+
+    def test_mixtures_of_mixtures_are_flat(self):
+        inner = LogLoss() + 2 * SquaredLoss()
+        mixture = MixtureLoss([inner, SquaredLoss()], [3.0, 1.0])
+        assert repr(mixture) == "3 * LogLoss() + 6 * SquaredLoss() + 1 * SquaredLoss()"
+        assert sum([LogLoss(), 2 * SquaredLoss()]) == inner
+        assert hash(mixture) == hash(3 * inner + SquaredLoss())
 
     def test_a_mixture_of_point_masses_scores_as_its_parts(self):
         costs, factors = (0.1, 0.25, 0.6), (1.0, 2.0, 0.5)

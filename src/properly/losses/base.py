@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -74,6 +74,9 @@ class Loss(ABC):
         losses, factors = zip(*self._terms(), *other._terms(), strict=True)
         return MixtureLoss(losses, factors)
 
+    def __radd__(self, other: object) -> Loss:
+        return self if other == 0 else NotImplemented  # where `sum` begins
+
     def _terms(self) -> list[tuple[Loss, float]]:
         """The losses of which this one is the weighted sum."""
         return [(self, 1.0)]
@@ -140,6 +143,10 @@ class MixtureLoss(Loss):
             if not isinstance(loss, Loss):
                 raise ValueError(f"losses must be losses, got {loss!r}.")
             check_interval(factor, "the factor of a loss", 0.0)
+        parts = zip(self.losses, self.factors, strict=True)
+        terms = [(part, factor * share) for loss, factor in parts for part, share in loss._terms()]
+        object.__setattr__(self, "losses", tuple(loss for loss, _ in terms))
+        object.__setattr__(self, "factors", tuple(factor for _, factor in terms))
 
     def __repr__(self) -> str:
         return " + ".join(f"{factor:g} * {loss!r}" for loss, factor in self._terms())
@@ -183,6 +190,26 @@ class MixtureLoss(Loss):
             (factor * at0, factor * at1) for (at0, at1), factor in ((pair(loss), a) for loss, a in self._terms())
         )
         return sum((each[0] for each in others), first0), sum((each[1] for each in others), first1)
+
+
+def hashable(function: object) -> object:
+    """What stands for a function of a user in a hash: not every callable, as a polynomial of NumPy, has one."""
+    return function if isinstance(function, Hashable) else type(function)
+
+
+def called(function: Callable[[Array], Array], p: Array) -> Array:
+    """A function of a user at probabilities of any shape: it is given them in one row."""
+    row = np.reshape(p, -1)
+    return np.broadcast_to(np.asarray(function(row), dtype=np.float64), row.shape).reshape(np.shape(p))
+
+
+def shown(p: float) -> str:
+    """A probability in an error message.
+
+    >>> shown(0.25), shown(1 - 1e-15)
+    ('0.25', '1 - 1e-15')
+    """
+    return f"{p:.6g}" if f"{p:.6g}" != "1" or p == 1.0 else f"1 - {1.0 - p:.0e}"
 
 
 def central_difference(function: Callable[[Array], tuple[Array, Array]], v: Array) -> tuple[Array, Array]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -12,20 +12,20 @@ from scipy import special as sc
 
 from properly.inputs.options import check_finite, check_interval
 from properly.links import Link
-from properly.losses.base import Loss
+from properly.losses.base import Loss, called, hashable, shown
 from properly.numeric.arrays import namespace, on_host
 from properly.numeric.limits import SMALLEST_NORMAL
 from properly.numeric.probabilities import Array, Probabilities, product
+from properly.numeric.quadrature import cumulated, halved_panels, integral
 
-_RULE, _COARSER_RULE = np.polynomial.legendre.leggauss(16), np.polynomial.legendre.leggauss(11)
 _OWN_WEIGHT = "a weight function of your own"
 # Panels in the log-odds z, from p = 1e-304 (or 1e-148, where even p^-2 is a number) to the last p below 1, where
-# q = 2^-53. They are halved where a coarser rule, or the same over both halves, gives another integral.
+# q = 2^-53.
 _FARTHEST, _FAR, _LAST = -700.0, -340.0, 53.0 * np.log(2.0)
 _EDGES = np.concatenate([-np.geomspace(-_FARTHEST, -_FAR, 20), -np.geomspace(-_FAR, 40.0, 60)])
 _EDGES = np.union1d(_EDGES, np.concatenate([np.arange(-39.75, 36.6, 0.25), [_LAST]]))
-_MOST_HALVINGS = 50
-_ACCURACY = 1e-14  # of a panel, relative to the integral over all
+_SEEN = np.union1d(np.linspace(0.0, 1.0, 20_001)[1:-1], sc.expit(np.linspace(-36.0, 36.0, 2001)))
+_DOUBT = 1e-9  # the share of an integral that may be wrong
 _LAST_BELOW_ONE = 1.0 - 2.0**-53
 
 
@@ -33,17 +33,17 @@ _LAST_BELOW_ONE = 1.0 - 2.0**-53
 class LossFromWeight(Loss):
     """The proper loss of a weight function ω that you supply; L₀ and L₁ are integrated numerically.
 
-    ω may be any function, with jumps (a box) and singular ends (the boosting weight p^(-3/2) (1-p)^(-3/2)): panels of
-    the integral are halved until they agree, and beyond p = 1e-304 and 1 - p = 1e-16 ω is continued by the power that
-    it follows there. The integrals of p ω(p) near 0 and of (1-p) ω(p) near 1 must be finite: otherwise the loss is
-    infinite. For Beta weights the result equals `BetaLoss` to about 1e-10.
+    ω may have jumps (a box) and singular ends (the boosting weight p^(-3/2) (1-p)^(-3/2)): panels of the integral are
+    halved until they agree, and beyond p = 1e-304 and 1 - p = 1e-16 ω is continued by the power that it follows there.
+    The integrals of p ω(p) near 0 and of (1-p) ω(p) near 1 must be finite: otherwise the loss is infinite. An integral
+    that is not known to a billionth is an error. For Beta weights the result equals `BetaLoss` to about 1e-10.
 
     Parameters
     ----------
     function : callable
         ω, from a NumPy array of probabilities to an array of the same shape; finite and never negative inside (0, 1).
     points : tuple of float, default ()
-        Probabilities at which ω jumps, if it could be missed otherwise, as a box that is narrower than 0.003.
+        Probabilities at which ω jumps or has a peak, if it could be missed otherwise, as a box narrower than 0.003.
 
     Examples
     --------
@@ -62,37 +62,32 @@ class LossFromWeight(Loss):
     def __post_init__(self) -> None:
         if not callable(self.function):
             raise ValueError(f"function must be callable, a weight function of p, got {self.function!r}.")
+        if np.ndim(self.points) != 1:
+            raise ValueError(f"points must be a sequence of probabilities, got {self.points!r}.")
+        object.__setattr__(self, "points", tuple(self.points))
         for point in self.points:
             check_interval(point, "points", 0.0, 1.0)
-        p = np.union1d(np.linspace(0.0005, 0.9995, 1000), sc.expit(np.linspace(-36.0, 36.0, 200)))
-        p = np.union1d(p, _beside(self.points))
-        try:
-            weight = np.asarray(self.function(p), dtype=np.float64)
-        except TypeError as error:
-            raise ValueError(f"function must take and return arrays; {self.function!r} failed: {error}") from error
-        if weight.shape not in (p.shape, ()):
-            raise ValueError(
-                f"function must return one weight per probability, got shape {weight.shape} for {p.shape}."
-            )
-        bad = ~(np.isfinite(weight) & (weight >= 0.0))
-        if bad.any():
-            where = np.broadcast_to(bad, p.shape).argmax()
-            value = np.broadcast_to(weight, p.shape)[where]
-            raise ValueError(f"function must be finite and never negative, got {value} at p = {p[where]:.6g}.")
-        if not weight.any():
-            raise ValueError("function must not be zero everywhere.")
+        p = np.union1d(_SEEN, _beside(self.points))
         with np.errstate(all="ignore"):
-            table = _table(self)
-        for name, variable, end in (("p ω(p) near 0", "p", table.left), ("(1-p) ω(p) near 1", "(1-p)", table.right)):
-            if not end.power > -2.0:
+            try:
+                weight = np.asarray(self.function(p), dtype=np.float64)
+            except (TypeError, ValueError) as error:
+                raise ValueError(f"function must take and return arrays; {self.function!r} failed: {error}") from error
+            if weight.shape not in (p.shape, ()):
                 raise ValueError(
-                    f"the integral of {name} must be finite for this function, which grows like {variable}^-2 or "
-                    "faster there: the loss is infinite."
+                    f"function must return one weight per probability, got shape {weight.shape} for {p.shape}."
                 )
+            _require_weights(weight, p)
+            if not weight.any():
+                raise ValueError("function must not be zero everywhere.")
+            _table(self)
+
+    def __hash__(self) -> int:
+        return hash((hashable(self.function), self.points))
 
     def _at(self, p: Array) -> Array:
         inside = np.clip(p, SMALLEST_NORMAL, _LAST_BELOW_ONE)
-        return np.broadcast_to(np.asarray(self.function(inside), dtype=np.float64), inside.shape)
+        return called(self.function, inside)
 
     def _weight(self, at: Probabilities) -> Array:
         return on_host(self._at, at.p, what=_OWN_WEIGHT)
@@ -104,11 +99,20 @@ class LossFromWeight(Loss):
         table, z = _table(self), log_p - log_q
         inside = np.clip(z, table.edges[0], _LAST)
         panel = np.clip(np.searchsorted(table.edges, inside, side="right") - 1, 0, len(table.edges) - 2)
-        below = table.below[panel] + _integrals(self, table.edges[panel], inside, table.right.power)[0]
-        above = table.above[panel + 1] + _integrals(self, inside, table.edges[panel + 1], table.right.power)[1]
+        integrand = partial(_integrand, self, table.right.power)
+        below = table.below[panel] + integral(integrand, table.edges[panel], inside)[0]
+        above = table.above[panel + 1] + integral(integrand, inside, table.edges[panel + 1])[1]
         below, above = table.left.beyond(table.edges[0] - z, below, above)
         above, below = table.right.beyond(z - _LAST, above, below)
         return below, above
+
+
+def _require_weights(weight: Array, p: Array, infinite: bool = False) -> None:
+    bad = ~((weight >= 0.0) & (np.isfinite(weight) | infinite))
+    if bad.any():
+        where = np.broadcast_to(bad, p.shape).argmax()
+        value = np.broadcast_to(weight, p.shape).flat[where]
+        raise ValueError(f"function must be finite and never negative, got {value} at p = {shown(p.flat[where])}.")
 
 
 class _End(NamedTuple):
@@ -117,12 +121,21 @@ class _End(NamedTuple):
     power: float
     height: float  # of the integrand of the other loss, d/dz ∫ (1-u) ω du on the left
     rest: float  # ∫ u ω du from there to 0 on the left, ∫ (1-u) ω du from there to 1 on the right
+    doubt: float  # how far off the rest is, if the power itself changes
 
     @classmethod
-    def of(cls, power: float, own: float, other: float) -> _End:
-        if not own > 0.0:
-            return cls(power, other, 0.0)
-        return cls(power, other, own / (power + 2.0) if power > -2.0 else np.inf)
+    def of(cls, weight: Array, log_distance: Array, what: str, variable: str) -> _End:
+        """From ω at the end and at two places before it, with logarithms of the distances to 0 or to 1."""
+        _require_weights(weight, np.exp(log_distance) if variable == "p" else -np.expm1(log_distance), infinite=True)
+        powers = [_power(weight[k : k + 2], log_distance[k : k + 2]) for k in (0, 1)]
+        if not powers[0] > -2.0:
+            raise ValueError(
+                f"the integral of {what} must be finite for this function, which grows like {variable}^-2 or faster "
+                "there: the loss is infinite."
+            )
+        distance = np.exp(log_distance[0])
+        rest = float(weight[0] * distance**2) / (powers[0] + 2.0)
+        return cls(powers[0], float(weight[0] * distance), rest, rest * abs(np.diff(powers)[0]) / (powers[0] + 2.0))
 
     def beyond(self, distance: Array, own: Array, other: Array) -> tuple[Array, Array]:
         """The integrals at a distance beyond the end; the one that has its end here, and the one that has not."""
@@ -142,43 +155,41 @@ class _Table(NamedTuple):
     right: _End
 
 
-def _integrals(
-    loss: LossFromWeight, start: Array, stop: Array, power: float, rule: tuple[Array, Array] = _RULE
-) -> tuple[Array, Array]:
-    """∫ u ω du and ∫ (1-u) ω du between two log-odds, with du = u (1-u) dz.
+def _integrand(loss: LossFromWeight, power: float, z: Array) -> Array:
+    """d/dz of ∫ u ω du and of ∫ (1-u) ω du, with du = u (1-u) dz.
 
     ω takes u only, and 1 - u has few digits near 1: what was lost is restored by the power of 1 - u that ω follows.
     """
-    half, (nodes, weights) = 0.5 * (stop - start), rule
-    z = (0.5 * (start + stop))[..., None] + half[..., None] * nodes
     u, not_u = sc.expit(z), sc.expit(-z)
     seen = 1.0 - np.clip(u, SMALLEST_NORMAL, _LAST_BELOW_ONE)
-    restored = loss._at(u) * np.where(u > 0.5, (not_u / seen) ** power, 1.0)
-    common = restored * u * not_u * (half[..., None] * weights)
-    return (common * u).sum(axis=-1), (common * not_u).sum(axis=-1)
+    weight = loss._at(u)
+    _require_weights(weight, u)
+    common = weight * np.where(u > 0.5, (not_u / seen) ** power, 1.0) * u * not_u
+    return np.stack([common * u, common * not_u])
 
 
 @lru_cache(maxsize=32)
 def _table(loss: LossFromWeight) -> _Table:
     """The integrals up to every panel edge; cached outside the loss, which is an immutable parameter."""
     first = _FARTHEST if np.isfinite(loss._at(sc.expit(_FARTHEST))) else _FAR
-    near_zero, near_one = sc.expit([first, first + 40.0]), 1.0 - 0.5 ** np.array([52.0, 44.0])
-    left_power = _power(loss._at(near_zero), np.log(near_zero))
-    right_power = _power(loss._at(near_one), np.log1p(-near_one))
+    near_zero, near_one = sc.expit(first + np.array([0.0, 40.0, 80.0])), 1.0 - 0.5 ** np.array([53.0, 45.0, 37.0])
+    left = _End.of(loss._at(near_zero), np.log(near_zero), "p ω(p) near 0", "p")
+    right = _End.of(loss._at(near_one), np.log1p(-near_one), "(1-p) ω(p) near 1", "(1-p)")
     edges = np.union1d(_EDGES[first <= _EDGES], sc.logit(np.asarray(loss.points, dtype=np.float64)))
-    edges = _halved(loss, edges, right_power)
-    below, above = _integrals(loss, edges[:-1], edges[1:], right_power)
-    p, last = float(near_zero[0]), 2.0**-53
-    height, height_right = float(loss._at(near_zero)[0]), float(loss._at(np.array(_LAST_BELOW_ONE)))
-    left = _End.of(left_power, height * p * p, height * p)
-    right = _End.of(right_power, height_right * last**2, height_right * last)
-    return _Table(
-        edges,
-        left.rest + np.concatenate([[0.0], np.cumsum(below)]),
-        right.rest + np.concatenate([np.cumsum(above[::-1])[::-1], [0.0]]),
-        left,
-        right,
-    )
+    found = halved_panels(partial(_integrand, loss, right.power), edges, (1, -1))
+    below, above = left.rest + cumulated(found.integrals[0], 1), right.rest + cumulated(found.integrals[1], -1)
+    for doubt, where in (
+        (found.doubt, sc.expit(found.where)),
+        (left.doubt / below[-1] if left.doubt else 0.0, 0.0),
+        (right.doubt / above[0] if right.doubt else 0.0, 1.0),
+    ):
+        if not doubt <= _DOUBT:
+            raise ValueError(
+                f"the integral of this function near p = {shown(where)} could not be found: it is in doubt by {doubt:.1g} "
+                "of the whole. ω must be finite inside (0, 1), and follow a power of p or 1-p at its ends; where it "
+                "varies fast, name the place in points."
+            )
+    return _Table(found.edges, below, above, left, right)
 
 
 def _power(weight: Array, log_distance: Array) -> float:
@@ -190,26 +201,6 @@ def _power(weight: Array, log_distance: Array) -> float:
     power = float(np.diff(np.log(weight))[0] / np.diff(log_distance)[0])
     nearest = round(2.0 * power) / 2.0
     return nearest if abs(power - nearest) < 1e-9 else power
-
-
-def _halved(loss: LossFromWeight, edges: Array, power: float) -> Array:
-    """Edges of panels that are fine enough."""
-
-    def whole(start: Array, stop: Array, rule: tuple[Array, Array] = _RULE) -> Array:
-        return np.add(*_integrals(loss, start, stop, power, rule))
-
-    start, stop = edges[:-1], edges[1:]
-    accuracy = _ACCURACY * whole(start, stop).sum()
-    for _ in range(_MOST_HALVINGS):
-        found, middle = whole(start, stop), 0.5 * (start + stop)
-        halves = whole(start, middle) + whole(middle, stop)
-        difference = np.maximum(np.abs(found - halves), np.abs(found - whole(start, stop, _COARSER_RULE)))
-        start, middle, stop = (each[difference > accuracy] for each in (start, middle, stop))
-        if len(middle) == 0:
-            break
-        edges = np.union1d(edges, middle)
-        start, stop = np.concatenate([start, middle]), np.concatenate([middle, stop])
-    return edges
 
 
 def _beside(points: tuple[float, ...]) -> Array:
