@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from properly.diagnostics import loss_curves
-from properly.losses import LOSSES, BetaLoss, CostWeightedLoss, GEVLoss, LossFromWeight
+from properly.diagnostics import composite_curves, loss_curves
+from properly.links import GEV
+from properly.losses import LOSSES, BetaLoss, Composite, CostWeightedLoss, GEVLoss, LossFromWeight
 
 
 @pytest.mark.parametrize("loss", [*LOSSES, BetaLoss.tailored(at=0.1, concentration=5.0), GEVLoss(0.3)], ids=str)
@@ -57,3 +58,48 @@ def test_a_loss_for_a_rare_class_is_within_the_picture(at):
     tailored = weight.get_lines()[0].get_ydata()
     assert tailored.max() <= weight.get_ylim()[1]  # its peak is seen
     assert losses.get_ylim()[1] > 100  # a mistake at the rare class costs that much more
+
+
+@pytest.mark.parametrize("eta", [0.002, 0.2, 0.7])
+def test_the_risk_is_lowest_at_the_truth(eta):
+    composites = [*LOSSES, GEVLoss(0.3), Composite("log", "probit"), Composite("log", GEV(-0.3))]
+    curves = loss_curves(composites, eta=eta)
+    expected = eta * curves.loss1 + (1.0 - eta) * curves.loss0
+    np.testing.assert_allclose(curves.risk, expected, rtol=1e-10)
+    np.testing.assert_array_equal(curves.p[curves.risk.argmin(axis=1)], eta)
+    assert curves.frame()["risk"].tolist() == curves.risk.ravel().tolist()
+    scores = composite_curves(composites, eta=eta)
+    lowest = scores.risk.argmin(axis=1)
+    inside = (lowest > 0) & (lowest < len(scores.score) - 1)
+    assert inside.sum() >= 4
+    near = np.take_along_axis(scores.p, lowest[:, None] + [-1, 1], axis=1)[inside]
+    assert np.all((near[:, 0] < eta) & (eta < near[:, 1]))
+
+
+def test_losses_of_scores():
+    curves = composite_curves({"logistic": "log", "clipped": Composite(GEVLoss(0.5), GEV(0.5), extend=False)})
+    v = curves.score
+    np.testing.assert_allclose(curves.loss1[0], np.log1p(np.exp(-v)), rtol=1e-12)
+    np.testing.assert_allclose(curves.loss0[0], np.log1p(np.exp(v)), rtol=1e-12)
+    assert np.ptp(curves.loss1[1, v < -2.0]) == 0.0  # the support of GEV(0.5) begins at -2
+    assert curves.risk is None
+    assert list(curves.frame().columns) == ["loss", "score", "p", "loss0", "loss1"]
+    np.testing.assert_array_equal(loss_curves(Composite("log", "probit")).loss1, loss_curves("log").loss1)
+
+
+def test_errors_of_pictures_of_risk():
+    with pytest.raises(ValueError, match=r"eta must be above 0 and below 1, got 1\.0"):
+        loss_curves(eta=1.0)
+    with pytest.raises(ValueError, match="eta must be above 0 and below 1"):
+        composite_curves(eta=np.nan)
+    with pytest.raises(ValueError, match="jumps, and has no canonical link; give Composite"):
+        composite_curves(CostWeightedLoss(0.3))
+
+
+def test_every_picture_of_the_risk_has_its_mark():
+    for figure in (loss_curves(eta=0.3).plot(), composite_curves(["log", GEVLoss(1.5)], eta=0.3).plot()):
+        assert len(figure.axes) == 4
+        marks = [line for line in figure.axes[3].get_lines() if len(line.get_xdata()) == 1]
+        low, high = figure.axes[3].get_ylim()
+        assert marks
+        assert all(low <= mark.get_ydata()[0] <= high for mark in marks)

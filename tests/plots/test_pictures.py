@@ -32,11 +32,18 @@ RESULTS = {
     "by_group": lambda: diagnostics.by_group(Y, P, np.arange(N) % 5),
     "score_densities": lambda: diagnostics.score_densities(Y, SCORE),
     "log_odds_fit": lambda: diagnostics.log_odds_fit(Y, SCORE, ["platt", "isotonic"]),
-    "loss_curves": lambda: diagnostics.loss_curves(),
+    "loss_curves": lambda: diagnostics.loss_curves(eta=0.2),
+    "composite_curves": lambda: diagnostics.composite_curves(eta=0.2),
     "multiclass_reliability": lambda: diagnostics.multiclass_reliability(K_Y, K_P, n_resamples=50),
 }
-ON_AXES = [name for name in RESULTS if name not in ("loss_curves", "multiclass_reliability", "reliability of several")]
-WITH_SCALE = [name for name in RESULTS if name not in ("by_group", "score_densities", "log_odds_fit")]
+ON_AXES = [
+    name
+    for name in RESULTS
+    if name not in ("loss_curves", "composite_curves", "multiclass_reliability", "reliability of several")
+]
+WITH_SCALE = [
+    name for name in RESULTS if name not in ("by_group", "score_densities", "log_odds_fit", "composite_curves")
+]
 
 
 @functools.cache

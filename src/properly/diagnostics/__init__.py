@@ -3,7 +3,7 @@
 from properly.diagnostics.decision_curves import CostCurve, DecisionCurve, cost_curve, decision_curve
 from properly.diagnostics.groups import GroupCalibration, by_group
 from properly.diagnostics.log_odds_fit import LogOddsFit, log_odds_fit
-from properly.diagnostics.loss_curves import LossCurves, loss_curves
+from properly.diagnostics.loss_curves import CompositeCurves, LossCurves, composite_curves, loss_curves
 from properly.diagnostics.murphy import Murphy, MurphyDifference, murphy, murphy_difference
 from properly.diagnostics.reliability import (
     MulticlassReliability,
@@ -15,6 +15,7 @@ from properly.diagnostics.reliability import (
 from properly.diagnostics.score_densities import ScoreDensities, score_densities
 
 __all__ = [
+    "CompositeCurves",
     "CostCurve",
     "DecisionCurve",
     "GroupCalibration",
@@ -27,6 +28,7 @@ __all__ = [
     "ReliabilityByForecaster",
     "ScoreDensities",
     "by_group",
+    "composite_curves",
     "cost_curve",
     "decision_curve",
     "log_odds_fit",

@@ -174,10 +174,10 @@ class _Side:
 
 def _check_pair(one: _Side, zero: _Side) -> None:
     """Refuse two partial losses of which the second is not what follows from the first."""
-    due, rise = np.diff(_other(one, _COMPARED)), np.diff(zero.raw(-_COMPARED))
+    at1, at0 = one.value(_COMPARED), zero.value(-_COMPARED)
+    due, rise = np.diff(_other(one, _COMPARED)), np.diff(at0)
     # Differences have no more digits than the losses themselves, and what is integrated by parts.
-    at1 = one.value(_COMPARED)
-    noise = 1e-12 * np.abs(zero.raw(-_COMPARED)) + np.exp(_COMPARED) * (1e-12 * at1 + 2e-15 * np.ptp(at1))
+    noise = 1e-12 * at0 + 1e-14 * np.ptp(at0) + np.exp(_COMPARED) * (1e-12 * at1 + 1e-14 * np.ptp(at1))
     excess = np.abs(due - rise) - _AGREEMENT * np.maximum(due, rise) - noise[1:] - noise[:-1]
     if np.any(excess > 0.0):
         k = int(excess.argmax())
@@ -242,7 +242,9 @@ def _table(side: _Side) -> _Table:
                 "the whole. It must follow a power of p or 1-p at its ends."
             )
     value = side.value(found.edges)
-    jumps = (np.diff(found.edges) < _NARROW) & (-np.diff(value) > _JUMP * (value[:-1] + abs(side.value(0.0))))
+    jumps = (np.diff(found.edges) < _NARROW) & (
+        -np.diff(value) > _JUMP * (value[:-1] + np.abs(side.value(np.zeros(1))))
+    )
     return _Table(edges, total, first, power, _last_power(side), bool(jumps.any()))
 
 

@@ -185,9 +185,9 @@ def _table(loss: LossFromWeight) -> _Table:
     ):
         if not doubt <= _DOUBT:
             raise ValueError(
-                f"the integral of this function near p = {shown(where)} could not be found: it is in doubt by {doubt:.1g} "
-                "of the whole. ω must be finite inside (0, 1), and follow a power of p or 1-p at its ends; where it "
-                "varies fast, name the place in points."
+                f"the integral of this function near p = {shown(where)} could not be found: it is in doubt by "
+                f"{doubt:.1g} of the whole. ω must be finite inside (0, 1), and follow a power of p or "
+                "1-p at its ends; where it varies fast, name the place in points."
             )
     return _Table(found.edges, below, above, left, right)
 

@@ -41,8 +41,8 @@ def halved_panels(
     """Panels of the functions that the integrand stacks, (k, *z.shape), from edges that are fine enough to see them.
 
     A panel is halved while another rule, or the same rule over its halves, gives another integral. What counts is the
-    integral up to the panel, from the left where the direction of a function is 1, from the right where it is -1; or the
-    least share of the whole integral that matters.
+    integral up to the panel, from the left where the direction of a function is 1, from the right where it is -1; or
+    the least share of the whole integral that matters.
 
     >>> found = halved_panels(lambda z: np.stack([z**2 * (z < 0.3)]), np.array([0.0, 1.0]), (1,))
     >>> float(found.integrals.sum().round(12))

@@ -1,6 +1,7 @@
 """Pictures of what `properly.diagnostics` finds; every result has a `.plot()` that leads here. They need matplotlib."""
 
 from properly.plots.curves import (
+    draw_composite_curves,
     draw_cost_curve,
     draw_decision_curve,
     draw_groups,
@@ -20,6 +21,7 @@ from properly.plots.style import STYLES, Style
 __all__ = [
     "STYLES",
     "Style",
+    "draw_composite_curves",
     "draw_cost_curve",
     "draw_decision_curve",
     "draw_groups",

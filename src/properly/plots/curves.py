@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sized
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from properly.plots.scales import SCALES, Scale, threshold_scale
 from properly.plots.style import INK, PALE, STYLES, as_text, canvas, panels, styles
 
 if TYPE_CHECKING:
-    from properly.diagnostics import CostCurve, DecisionCurve, LossCurves, Murphy, MurphyDifference
+    from properly.diagnostics import CompositeCurves, CostCurve, DecisionCurve, LossCurves, Murphy, MurphyDifference
     from properly.diagnostics.results import ThresholdCurves
 
 THRESHOLD = "threshold: cost of a false alarm / (of a false alarm + of a miss)"
@@ -107,7 +107,8 @@ def draw_loss_curves(result: LossCurves, *, scale: str = "probability") -> Any:
         float(np.max((values / unit)[near], initial=least, where=np.isfinite((values / unit)[near])))
         for values, least in ((result.weight, _WEIGHTS[1]), (np.maximum(result.loss0, result.loss1), _HIGHEST_LOSS))
     )
-    with panels(3, (3.9, 3.9), columns=3) as (weight, entropy, losses):
+    with panels(3 if result.risk is None else 4, (3.9, 3.9), columns=4 - (result.risk is None)) as drawn:
+        weight, entropy, losses = drawn[:3]
         for k, (name, style) in enumerate(zip(result.names, styles(result.names), strict=True)):
             weight.plot(x, (result.weight / unit)[k, shown], **style.look(name))
             entropy.plot(x, (result.entropy / unit)[k, shown], **style.look(name))
@@ -118,12 +119,53 @@ def draw_loss_curves(result: LossCurves, *, scale: str = "probability") -> Any:
         losses.set(ylabel="loss (dark: positive, pale: negative)", ylim=(-0.02 * highest, highest))
         if highest > _WIDE * _HIGHEST_LOSS:  # a miss of a rare class costs hundreds of false alarms
             losses.set(yscale="log", ylim=(_LOWEST_LOSS, 1.5 * highest))
-        for axes in (weight, entropy, losses):
+        if result.risk is not None:
+            _draw_risk(drawn[3], result, x, (result.risk / unit)[:, shown])
+            drawn[3].axvline(float(where(np.array(result.eta))), color=INK, linewidth=1.0, linestyle=(0, (1, 2)))
+        for axes in drawn:
             where.label(axes.xaxis)
             axes.set_xlabel("probability p")
-        figure = weight.figure
-        figure.legend(*entropy.get_legend_handles_labels(), loc="outside lower center", ncols=min(len(result.names), 4))
-    return figure
+    return _with_legend(weight, result.names)
+
+
+_HIGHEST_VALUE = 6.0  # of a loss of a score
+
+
+def draw_composite_curves(result: CompositeCurves) -> Any:
+    """Draw what `properly.diagnostics.composite_curves` found; see `CompositeCurves.plot`."""
+    with panels(3 if result.risk is None else 4, (3.9, 3.9), columns=4 - (result.risk is None)) as drawn:
+        curves = (result.p, result.loss1, result.loss0)
+        texts = ("probability p = F(v)", "loss of a positive", "loss of a negative")
+        for axes, values, text in zip(drawn, curves, texts, strict=False):
+            for value, name, style in zip(values, result.names, styles(result.names), strict=True):
+                axes.plot(result.score, value, **style.look(name))
+            axes.set(ylabel=text)
+        for axes, values in zip(drawn[1:], curves[1:], strict=False):
+            finite = values[np.isfinite(values)]
+            axes.set_ylim(max(-0.5 * _HIGHEST_VALUE, min(-0.1, float(finite.min()))), _HIGHEST_VALUE)
+        if result.risk is not None:
+            _draw_risk(drawn[3], result, result.score, result.risk)
+        for axes in drawn:
+            axes.set_xlabel("score v")
+    return _with_legend(drawn[0], result.names)
+
+
+def _draw_risk(axes: Any, result: LossCurves | CompositeCurves, x: Array, risk: Array) -> None:
+    """Expected losses, with a mark at the lowest point of each."""
+    lowest = np.array([np.nanmin(np.where(np.isfinite(row), row, np.nan)) for row in risk])
+    for row, low, name, style in zip(risk, lowest, result.names, styles(result.names), strict=True):
+        axes.plot(x, row, **style.look(name))
+        axes.plot(x[row == low][:1], [low], style.marker, color=style.colour, markersize=6)
+    height = max(float(np.max(np.abs(lowest))), 0.2)
+    axes.set(ylabel=f"risk (expected loss, true p = {result.eta:g})")
+    axes.set_ylim(min(0.0, float(lowest.min())) - 0.02 * height, float(lowest.max()) + 2.0 * height)
+
+
+def _with_legend(axes: Any, names: Sized) -> Any:
+    """The figure, with one legend for all its panels."""
+    handles = axes.get_legend_handles_labels()
+    axes.figure.legend(*handles, loc="outside lower center", ncols=min(len(names), 4))
+    return axes.figure
 
 
 if TYPE_CHECKING:
