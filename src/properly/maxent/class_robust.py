@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special as sc
+from sklearn.utils.validation import check_is_fitted
 
+from properly.classifier import probabilities
 from properly.maxent.sample import Sample, constraints
 from properly.maxent.semi_supervised import SemiSupervisedClassifier
 from properly.maxent.solver import Objective, PenalisedProblem
@@ -68,20 +71,42 @@ class ClassRobustLogisticRegression(SemiSupervisedClassifier):
 
     default_prevalence: ArrayLike | None = None
 
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        row_prevalence: ArrayLike | None = None,
+    ) -> Self:
+        """Fit the model; as for `EntropyWeightedMaxent`, also with a default ν(y|x) that varies from row to row."""
+        return self._fit_sites(X, y, sample_weight, None, row_prevalence)
+
+    def predict_proba(self, X: Any, row_prevalence: ArrayLike | None = None) -> Array:
+        """Class probabilities, one column per entry of ``classes_``; `row_prevalence` is needed if the fit had it."""
+        check_is_fitted(self)
+        return probabilities(self._log_scores(X, None, row_prevalence))
+
     def _solve(self, sample: Sample, default: Array) -> None:
         limits = constraints(sample, self.regularization, self._feature_name)
         labelled = sample.labelled_classes
-        rest = np.delete(default, labelled).sum()
-        log_rest = float(np.log(rest)) if rest > 0.0 else -np.inf
-        objective = MeanLogMixture(sample.weight / sample.weight.sum(), np.log(default[labelled]), log_rest)
+        weight = sample.weight / sample.weight.sum()
+        prevalence = default[None] if sample.prevalence is None else sample.prevalence  # (1 or points, classes)
+        unlabelled = np.setdiff1d(np.arange(len(default)), labelled)
+        rest = prevalence[:, unlabelled].sum(axis=1)
+        with np.errstate(divide="ignore"):  # ln 0 if there is no other class
+            objective = MeanLogMixture(weight, np.log(prevalence[:, labelled]).T, np.log(rest)[None])
         optimum = PenalisedProblem(sample.design, objective, limits).minimise()
         penalty = np.sum(np.abs(optimum.coef) * limits.tolerance, axis=1)
         entropy = optimum.gap - optimum.objective  # RE(p̂ ‖ ν π̃)
         self.coef_ = optimum.coef
         self.intercept_ = penalty - np.sum(optimum.coef * limits.mean, axis=1)
-        self.class_score_ = np.log(default)
-        self.prevalence_ = default * max(0.0, 1.0 - optimum.total.sum()) / (rest if rest > 0.0 else 1.0)
+        self.class_score_ = np.log(default) if sample.prevalence is None else np.zeros(len(default))
+        self.prevalence_ = np.zeros(len(default))
         self.prevalence_[labelled] = optimum.total
+        if len(unlabelled):  # what labelled classes leave of a point is shared as in the default
+            scores = np.stack([sample.design.scores(coef) for coef in self.coef_]) + self.intercept_[:, None]
+            left = np.maximum(weight - objective.derivative(scores).sum(axis=0), 0.0) / rest
+            self.prevalence_[unlabelled] = np.sum(left[:, None] * prevalence[:, unlabelled], axis=0)
         self.objective_ = optimum.objective
         self.duality_gap_ = optimum.gap / entropy if entropy > 0.0 else 0.0
         self.violation_, self.n_iter_ = optimum.violation, optimum.n_iter
@@ -95,12 +120,12 @@ class MeanLogMixture(Objective):
     """
 
     weight: Array
-    log_prior: Array  # ln ν of the classes with scores
-    log_rest: float  # ln ν of all others together, -inf if there are none
+    log_prior: Array  # ln ν of the classes with scores, of shape (classes, 1 or points)
+    log_rest: Array  # ln ν of all others together, -inf if there are none, of shape (1, 1 or points)
 
     def _log_terms(self, scores: Array) -> Array:
-        rest = np.full((1, scores.shape[1]), self.log_rest)
-        return np.concatenate([scores + self.log_prior[:, None], rest])
+        rest = np.broadcast_to(self.log_rest, (1, scores.shape[1]))
+        return np.concatenate([scores + self.log_prior, rest])
 
     def value(self, scores: Array) -> float:
         return float(sc.logsumexp(self._log_terms(scores), axis=0) @ self.weight)

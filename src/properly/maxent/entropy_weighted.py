@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,10 +11,14 @@ from scipy import special as sc
 from sklearn.utils.validation import check_is_fitted
 
 from properly.classifier import probabilities
+from properly.inputs.options import choose
 from properly.maxent.maxent import Maxent
+from properly.maxent.proportions import checked_proportions
 from properly.maxent.sample import Sample
-from properly.numeric.probabilities import Array, as_float
-from properly.prevalence.prior import SUM_TOLERANCE, adjusted, as_columns, as_prior, log_prior_ratio
+from properly.numeric.probabilities import Array
+from properly.prevalence.prior import adjusted, as_columns, as_prior, log_prior_ratio
+
+_WEIGHTINGS = {"entropy": True, "default": False}  # whether classes are weighted by how confined they are
 
 
 @dataclass(eq=False, repr=False)
@@ -40,16 +43,23 @@ class EntropyWeightedMaxent(Maxent):
     ----------
     default_prevalence : float or array of shape (n_classes,), optional
         ν, in (0, 1): a number is that of class 1 out of two. None means all classes alike, 0.5 for two.
+    weighting : {"entropy", "default"}, default "entropy"
+        "default" takes the default proportions as they are, p̂(y) = ν(y), and only the densities from maxent.
     prevalence_bounds : (low, high), mapping or array of shape (n_classes, 2), optional
         Limits of the true proportions: an interval for class 1 out of two, for every class, or for the classes that
-        are the keys of a mapping. p̂(y) is then replaced by the proportions within the bounds that are closest to it,
-        argmin RE(p ‖ p̂).
+        are the keys of a mapping; the interval of a tuple of classes is that of the sum of their shares. p̂(y) is then
+        replaced by the proportions within the bounds that are closest to it, argmin RE(p ‖ p̂).
+    prevalence_constraints : (A, b), optional
+        Linear inequalities A·p ≤ b of the true proportions, with a column for each class; together with the bounds.
+        A set of proportions that is empty is an error, which names the constraints that contradict each other.
     regularization, features, duplicates
         As for `Maxent`.
 
     Attributes
     ----------
     prevalence_ : array of shape (n_classes,), p̂(y)
+    prevalence_gap_ : float
+        The duality gap of p̂(y) within its constraints: by how much another one could be closer, at most. 0 without any.
     further ones as for `Maxent`
 
     References
@@ -76,97 +86,88 @@ class EntropyWeightedMaxent(Maxent):
 
     default_prevalence: ArrayLike | None = None
     _: KW_ONLY
+    weighting: str = "entropy"
     prevalence_bounds: Any = None
+    prevalence_constraints: Any = None
     regularization: float = 1.0
     features: Any = None
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        row_prevalence: ArrayLike | None = None,
+    ) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X, y, sample_weight :
+            As for `Maxent`.
+        row_prevalence : array of shape (n_samples,) or (n_samples, n_classes), optional
+            ν(y|x), a default that varies from row to row, in place of `default_prevalence`: where a class was looked
+            for more, or is expected more often. A single column is that of class 1 out of two. Densities are then
+            compared with ν(x|y) ∝ π̃(x) ν(y|x), and predictions need the default of their rows as well.
+        """
+        return self._fit_sites(X, y, sample_weight, None, row_prevalence)
 
     def prevalence(self, default_prevalence: ArrayLike | None = None) -> Array:
         """p̂(y) of the fit, or for another default, from the same densities."""
         check_is_fitted(self)
         if default_prevalence is None:
             return self.prevalence_
+        if self.varying_default_:
+            raise ValueError("default_prevalence must be None: this model was fitted with row_prevalence; fit again.")
         default = as_prior(default_prevalence, len(self.classes_), "default_prevalence")
-        return self._prevalence(default, self.labelled_classes_)
+        return self._prevalence(default, self.labelled_classes_)[0]
 
-    def predict_proba(self, X: Any, default_prevalence: ArrayLike | None = None) -> Array:
-        """Class probabilities, one column per entry of ``classes_``; for another default if one is given."""
-        return probabilities(self._log_scores(X, _log(self.prevalence(default_prevalence))))
+    def predict_proba(
+        self, X: Any, default_prevalence: ArrayLike | None = None, row_prevalence: ArrayLike | None = None
+    ) -> Array:
+        """Class probabilities, one column per entry of ``classes_``.
+
+        For another default if one is given; `row_prevalence` is needed if the fit had it.
+        """
+        check_is_fitted(self)
+        if default_prevalence is None:
+            return probabilities(self._log_scores(X, None, row_prevalence))
+        return probabilities(self._log_scores(X, _log(self.prevalence(default_prevalence)), row_prevalence))
+
+    def predict_output(self, X: Any, output: str = "cloglog") -> Array:
+        check_is_fitted(self)
+        if self.varying_default_:
+            raise ValueError("predict_output has no default for new rows: this model was fitted with row_prevalence.")
+        return super().predict_output(X, output)
+
+    predict_output.__doc__ = Maxent.predict_output.__doc__
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        choose(self.weighting, _WEIGHTINGS, "weighting")
 
     def _solve(self, sample: Sample, default: Array) -> None:
-        if self.prevalence_bounds is not None:
-            checked_bounds(self.prevalence_bounds, len(default))  # before anything is solved
+        checked_proportions(self.prevalence_bounds, self.prevalence_constraints, len(default))  # before all else
         super()._solve(sample, default)
-        self.prevalence_ = self._prevalence(default, sample.labelled_classes)
+        self.prevalence_, self.prevalence_gap_ = self._prevalence(default, sample.labelled_classes)
         self.class_score_ = _log(self.prevalence_)
+        if sample.prevalence is not None:
+            self.class_score_ -= np.log(default)  # ν(y|x), in place of ν(y), is added to every row
 
-    def _prevalence(self, default: Array, labelled: NDArray[np.intp]) -> Array:
+    def _prevalence(self, default: Array, labelled: NDArray[np.intp]) -> tuple[Array, float]:
+        """p̂(y), and the gap of its projection."""
         score = np.log(default)
-        score[labelled] -= self.relative_gain_
+        if choose(self.weighting, _WEIGHTINGS, "weighting"):
+            score[labelled] -= self.relative_gain_
         prevalence = np.asarray(sc.softmax(score))
-        if self.prevalence_bounds is None:
-            return prevalence
-        return nearest_within(checked_bounds(self.prevalence_bounds, len(default)), prevalence)
+        allowed = checked_proportions(self.prevalence_bounds, self.prevalence_constraints, len(default))
+        return (prevalence, 0.0) if allowed is None else allowed.nearest(prevalence)
 
 
 def _log(prevalence: Array) -> Array:
     """Of 0, which bounds may demand, it is -infinity."""
     with np.errstate(divide="ignore"):
         return np.log(prevalence)
-
-
-def checked_bounds(bounds: Any, n_classes: int) -> Array:
-    """The lowest and highest proportion of every class, of shape (n_classes, 2).
-
-    A pair is meant for class 1 out of two, a mapping names classes, an array has a row for each.
-    """
-    if np.ndim(bounds) == 1 and n_classes == 2:
-        bounds = {1: bounds}
-    if isinstance(bounds, Mapping):
-        unknown = [label for label in bounds if label not in range(n_classes)]
-        if unknown:
-            raise ValueError(
-                f"prevalence_bounds names class {unknown[0]!r}, but the classes are 0 … {n_classes - 1}; use these."
-            )
-        result = np.tile([0.0, 1.0], (n_classes, 1))
-        for label, pair in bounds.items():
-            if np.shape(pair) != (2,):
-                raise ValueError(f"prevalence_bounds must give (low, high) for a class, got {pair!r}.")
-            result[int(label)] = as_float(pair, "prevalence_bounds")  # 1.0 and True are names of class 1, too
-    else:
-        result = as_float(bounds, "prevalence_bounds")
-    if result.shape != (n_classes, 2):
-        raise ValueError(
-            "prevalence_bounds must be (low, high) for class 1 out of two, a mapping from classes to pairs, or of "
-            f"shape ({n_classes}, 2), got shape {result.shape}."
-        )
-    low, high = result.T
-    if not np.all((low >= 0.0) & (low <= high) & (high <= 1.0)):
-        raise ValueError(f"prevalence_bounds must have 0 ≤ low ≤ high ≤ 1 for every class, got {result.tolist()}.")
-    if low.sum() > 1.0 + SUM_TOLERANCE or high.sum() < 1.0 - SUM_TOLERANCE:
-        raise ValueError(
-            f"prevalence_bounds contradict each other: proportions add up to 1, but the lowest add up to {low.sum():g} "
-            f"and the highest to {high.sum():g}."
-        )
-    return result
-
-
-def nearest_within(bounds: Array, prevalence: Array) -> Array:
-    """argmin RE(p ‖ prevalence) over proportions p within bounds: p_y = c · prevalence_y, cut off at its bounds.
-
-    The sum grows with c and is linear between the values at which a class reaches a bound.
-
-    >>> nearest_within(np.array([[0.0, 1.0], [0.1, 1.0], [0.0, 0.05]]), np.array([0.9, 0.06, 0.04]))
-    array([0.86, 0.1 , 0.04])
-    """
-    low, high = bounds.T
-
-    def at(c: Array) -> Array:
-        return np.clip(np.outer(c, prevalence), low, high)
-
-    corners = np.unique(np.append(bounds.T / prevalence, 0.0))
-    c = np.interp(1.0, at(corners).sum(axis=1), corners)
-    p = at(np.array([c]))[0]
-    return np.asarray(p / p.sum())
 
 
 def reweight(

@@ -121,10 +121,10 @@ class Maxent(SemiSupervisedClassifier):
         """One problem after the other: the densities of the classes do not depend on each other."""
         limits = constraints(sample, self.regularization, self._feature_name)
         total = float(sample.weight.sum())
-        objective = LogPartition(sample.weight / total)
         found = []
-        for mean, tolerance in zip(limits.mean, limits.tolerance, strict=True):
-            own = limits._replace(mean=mean[None], tolerance=tolerance[None])
+        for k, label in enumerate(sample.labelled_classes):
+            own = limits._replace(mean=limits.mean[[k]], tolerance=limits.tolerance[[k]])
+            objective = LogPartition(sample.default_density(label))
             found.append(PenalisedProblem(sample.design, objective, own).minimise())
         self.coef_ = np.concatenate([optimum.coef for optimum in found])
         lowest = np.array([optimum.objective for optimum in found])

@@ -21,12 +21,19 @@ class Sample(NamedTuple):
     """The points of the pool and their weights, and the weights that they have in every labelled class.
 
     `label_weight` has the shape (labelled classes, points); it is 0 where a point does not have the label.
+    `prevalence`, of shape (points, classes), is the default ν(y|x), if it varies.
     """
 
     design: DesignMatrix
     weight: Array
     labelled_classes: NDArray[np.intp]
     label_weight: Array
+    prevalence: Array | None = None
+
+    def default_density(self, label: int) -> Array:
+        """ν(x|y): the weights of the points, of sum 1, multiplied by ν(y|x) if that varies."""
+        weight = self.weight if self.prevalence is None else self.weight * self.prevalence[:, label]
+        return np.asarray(weight / weight.sum())
 
 
 class Constraints(NamedTuple):
@@ -73,7 +80,11 @@ def checked_classes(y: ArrayLike | None, n_rows: int, n_classes: int) -> NDArray
 
 
 def pooled_sample(
-    design: DesignMatrix, classes: NDArray[np.intp], weight: Array, site: NDArray[np.intp] | None
+    design: DesignMatrix,
+    classes: NDArray[np.intp],
+    weight: Array,
+    site: NDArray[np.intp] | None,
+    prevalence: Array | None = None,
 ) -> Sample:
     """The sample of all points with positive weight; those with the same site number count as one, if it is given.
 
@@ -86,13 +97,19 @@ def pooled_sample(
     if not len(labelled):
         raise ValueError("no row with a label: y must hold a class 0, 1, … in at least one row of positive weight.")
     label_weight = np.where(classes[rows] == labelled[:, None], weight[rows], 0.0)
+    own = None if prevalence is None else prevalence[rows]
     if site is None:
-        return Sample(design if len(rows) == len(weight) else design.take(rows), weight[rows], labelled, label_weight)
+        kept = design if len(rows) == len(weight) else design.take(rows)
+        return Sample(kept, weight[rows], labelled, label_weight, own)
     _, first, group = np.unique(site[rows], return_index=True, return_inverse=True)
     heaviest = np.zeros((1 + len(labelled), len(first)))  # of all points of a site, and of those with each label
     for most, weights in zip(heaviest, [weight[rows], *label_weight], strict=True):
         np.maximum.at(most, group, weights)
-    return Sample(design.take(rows[first]), heaviest[0], labelled, heaviest[1:])
+    if own is not None:
+        if np.any(own != own[first][group]):
+            raise ValueError("row_prevalence must be the same for all rows of a site, or use duplicates='keep'.")
+        own = own[first]
+    return Sample(design.take(rows[first]), heaviest[0], labelled, heaviest[1:], own)
 
 
 def constraints(sample: Sample, regularization: float, name_of: Callable[[int], str]) -> Constraints:

@@ -26,6 +26,7 @@ from properly.inputs.unwrap import last_step, weight_parameter
 from properly.inputs.weights import row_weights
 from properly.maxent.design_matrix import DesignMatrix, StoredMatrix
 from properly.maxent.features import MaxentFeatures
+from properly.maxent.proportions import checked_row_prevalence
 from properly.maxent.sample import Sample, checked_classes, numbered, pooled_sample
 from properly.maxent.solver import GOOD_ENOUGH
 from properly.numeric.probabilities import Array
@@ -40,6 +41,7 @@ class FittedScores(LogScoreClassifier):
     coef_: Array
     intercept_: Array
     class_score_: Array
+    varying_default_: bool
     violation_: float
     n_iter_: int
 
@@ -80,25 +82,38 @@ class SemiSupervisedClassifier(FittedScores):
         return self._fit_sites(X, y, sample_weight, None)
 
     def _fit_sites(
-        self, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None, site: NDArray[np.intp] | None
+        self,
+        X: Any,
+        y: ArrayLike | None,
+        sample_weight: ArrayLike | None,
+        site: NDArray[np.intp] | None,
+        row_prevalence: ArrayLike | None = None,
     ) -> Self:
         """`fit` with the number of every row's site, if X alone does not tell which rows are one site."""
         self._check_parameters()
         n_rows = _num_samples(X)
         y, names = numbered(y)
-        classes = checked_classes(y, n_rows, self._n_classes_asked())
+        prevalence = self._row_prevalence(row_prevalence, n_rows)
+        classes = checked_classes(y, n_rows, self._n_classes_asked() if prevalence is None else prevalence.shape[1])
         weight = row_weights(sample_weight, n_rows, positive_sum=True)
         design = self._fit_features(X, classes, weight)
-        sample = pooled_sample(design, classes, weight, self._sites(design) if site is None else site)
+        sample = pooled_sample(design, classes, weight, self._sites(design) if site is None else site, prevalence)
         warn_about(self._fit_sample(sample))
         if names is not None:
             if len(names) != len(self.classes_):
                 raise ValueError(
-                    f"y names {len(names)} classes, {names.tolist()}, but default_prevalence is for "
+                    f"y names {len(names)} classes, {names.tolist()}, but the default is for "
                     f"{len(self.classes_)}; they must be as many."
                 )
             self.classes_ = names
         return self
+
+    def _row_prevalence(self, row_prevalence: ArrayLike | None, n_rows: int) -> Array | None:
+        if row_prevalence is None:
+            return None
+        if self.default_prevalence is not None:
+            raise ValueError("row_prevalence takes the place of default_prevalence; give one of them.")
+        return checked_row_prevalence(row_prevalence, n_rows)
 
     def _check_parameters(self) -> None:
         """What can be checked without data."""
@@ -138,12 +153,17 @@ class SemiSupervisedClassifier(FittedScores):
     def _fit_sample(self, sample: Sample) -> list[Warning]:
         """Solve, and set the fitted attributes; returns what the user must be warned of."""
         n_classes = max(self._n_classes_asked(), int(sample.labelled_classes.max()) + 1)
-        if self.default_prevalence is None:
+        self.varying_default_ = sample.prevalence is not None
+        if sample.prevalence is not None:
+            default = sample.weight / sample.weight.sum() @ sample.prevalence  # ν(y)
+            if len(default) < n_classes:
+                raise ValueError(f"row_prevalence has {len(default)} columns, but y has class {n_classes - 1}.")
+        elif self.default_prevalence is None:
             default = np.full(n_classes, 1.0 / n_classes)
         else:
             default = as_prior(self.default_prevalence, n_classes, "default_prevalence")
         self._solve(sample, default)
-        self.classes_, self.labelled_classes_ = np.arange(n_classes), sample.labelled_classes
+        self.classes_, self.labelled_classes_ = np.arange(len(default)), sample.labelled_classes
         found: list[Warning] = []
         if len(sample.labelled_classes) == 1 and sample.label_weight.all():
             found.append(
@@ -168,11 +188,19 @@ class SemiSupervisedClassifier(FittedScores):
         design = self._design_matrix(X)
         return np.stack([design.scores(coef) for coef in self.coef_], axis=1) + self.intercept_
 
-    def _log_scores(self, X: Any, class_score: Array | None = None) -> Array:
+    def _log_scores(self, X: Any, class_score: Array | None = None, row_prevalence: ArrayLike | None = None) -> Array:
         """ln p(y|x) up to a constant of each row, with the class scores of the fit unless others are given."""
         scores = self.class_scores(X)
+        if self.varying_default_ == (row_prevalence is None):
+            how, remedy = ("with", "pass it to predict_proba") if self.varying_default_ else ("without", "leave it out")
+            raise ValueError(f"this model was fitted {how} row_prevalence: {remedy} as well.")
         total = np.tile(self.class_score_ if class_score is None else class_score, (len(scores), 1))
         total[:, self.labelled_classes_] += scores
+        if row_prevalence is not None:
+            rows = checked_row_prevalence(row_prevalence, len(scores))
+            if rows.shape[1] != total.shape[1]:
+                raise ValueError(f"row_prevalence has {rows.shape[1]} columns for {total.shape[1]} classes.")
+            total += np.log(rows)
         return total
 
     def _n_classes_asked(self) -> int:
