@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import check_classifiers_train, parametrize_with_checks
 
-from properly.linear import GEVCanonicalRegression, GEVLogRegression, ProperLinearClassifier
+from properly.linear import GEVCanonicalRegression, GEVLogRegression, ProperKernelClassifier, ProperLinearClassifier
 from properly.losses import BetaLoss, GEVLoss
 
 VARIANTS = [
@@ -17,6 +17,7 @@ VARIANTS = [
     ProperLinearClassifier(BetaLoss.tailored(0.3, 10), "logit"),
     GEVLogRegression(),
     GEVLogRegression(-0.5),
+    ProperKernelClassifier(),
 ]
 # Probabilities of these underflow to 0 on the data of one check, which compares their logarithms with -inf.
 UNDERFLOWING = [
