@@ -8,13 +8,16 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import linalg
+from scipy import linalg, sparse
 from scipy.linalg import lapack
 from sklearn.metrics.pairwise import pairwise_kernels
-from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils import Tags, assert_all_finite, check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from properly.classifier import LinkScoreClassifier, chosen
+from properly.inputs.features import checked_features
+from properly.inputs.finite import columns_named
+from properly.inputs.labels import checked_labels
 from properly.inputs.options import checked_count
 from properly.linear.classifier import ProperLinearClassifier
 from properly.links import Link
@@ -108,17 +111,18 @@ class ProperKernelClassifier(LinkScoreClassifier):
 
         Parameters
         ----------
-        X : array of shape (n_samples, n_features), or the kernel matrix of the rows
+        X : array, data frame or scipy.sparse matrix of shape (n_samples, n_features), or the kernel matrix of the rows
         y : array of shape (n_samples,)
         sample_weight : array of shape (n_samples,), optional
         """
         checked_count(self.n_components, "n_components", 1)
-        X, y = validate_data(self, X, y, dtype=np.float64)
+        X = self._read(X, reset=True)
+        checked_labels(y, X.shape[0])  # before anything is computed
         if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
             raise ValueError(f"X must be a square kernel matrix with kernel='precomputed', got shape {X.shape}.")
-        rows = self._sampled(len(X))
+        rows = self._sampled(X.shape[0])
         between = self._kernel(X, X[rows], rows)
-        kept, factor = _factored(between if len(rows) == len(X) else between[rows], self.kernel)
+        kept, factor = _factored(between if len(rows) == X.shape[0] else between[rows], self.kernel)
         # A row's features are L⁻¹ of its kernels with the rows kept, which span those of all rows.
         features = linalg.solve_triangular(factor, between[:, kept].T, lower=True).T
         linear = ProperLinearClassifier(
@@ -150,8 +154,17 @@ class ProperKernelClassifier(LinkScoreClassifier):
 
     def _scores(self, X: Any) -> Array:
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
-        return self._kernel(X, self.X_fit_, self.kept_) @ self.dual_coef_.T + self.intercept_
+        return self._kernel(self._read(X), self.X_fit_, self.kept_) @ self.dual_coef_.T + self.intercept_
+
+    def _read(self, X: Any, *, reset: bool = False) -> Any:
+        X = checked_features(self, X, reset=reset)
+        if reset:
+            with columns_named(X):
+                assert_all_finite(X, input_name="X")  # `checked_features` leaves that to the fit
+        X = X.astype(np.float64, copy=False)
+        if sparse.issparse(X):
+            return X.toarray() if self.kernel == "precomputed" else X.tocsr()
+        return X
 
     def _sampled(self, n_rows: int) -> NDArray[np.intp]:
         if n_rows <= MOST_ROWS:
@@ -159,7 +172,7 @@ class ProperKernelClassifier(LinkScoreClassifier):
         random = check_random_state(self.random_state)
         return np.sort(random.choice(n_rows, min(self.n_components, n_rows), replace=False))
 
-    def _kernel(self, X: Array, others: Array | None, columns: NDArray[np.intp]) -> Array:
+    def _kernel(self, X: Any, others: Any, columns: NDArray[np.intp]) -> Array:
         if self.kernel == "precomputed":
             return X[:, columns]
         options = {} if callable(self.kernel) else {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
@@ -167,6 +180,7 @@ class ProperKernelClassifier(LinkScoreClassifier):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
 
