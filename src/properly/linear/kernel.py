@@ -73,7 +73,7 @@ class ProperKernelClassifier(LinkScoreClassifier):
 
     Notes
     -----
-    Time grows with the cube of the rows, memory with their square: 5,000 rows need about a gigabyte.
+    Time grows with the cube of the rows kept, memory with their square.
 
     References
     ----------
@@ -88,7 +88,7 @@ class ProperKernelClassifier(LinkScoreClassifier):
     >>> y = random.random(400) < np.where(np.hypot(*X.T) < 1.0, 0.6, 0.05)  # a disc
     >>> model = ProperKernelClassifier(loss=GEVLoss(0.2)).fit(X, y)
     >>> model.predict_proba([[0.0, 0.0], [1.8, 1.8]])[:, 1].round(1)
-    array([0.6, 0. ])
+    array([0.5, 0.1])
     """
 
     kernel: str | Callable[..., Any] = "rbf"
@@ -156,10 +156,10 @@ class ProperKernelClassifier(LinkScoreClassifier):
         check_is_fitted(self)
         return self._kernel(self._read(X), self.X_fit_, self.kept_) @ self.dual_coef_.T + self.intercept_
 
-    def _read(self, X: Any, *, reset: bool = False) -> Any:
-        X = checked_features(self, X, reset=reset)
+    def _read(self, given: Any, *, reset: bool = False) -> Any:
+        X = checked_features(self, given, reset=reset)
         if reset:
-            with columns_named(X):
+            with columns_named(given):
                 assert_all_finite(X, input_name="X")  # `checked_features` leaves that to the fit
         X = X.astype(np.float64, copy=False)
         if sparse.issparse(X):
