@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from scipy import special as sc
 
 from properly.inputs.labels import check_lengths, checked_labels
@@ -202,7 +203,11 @@ INPUTS: dict[str, Callable[[Array], Reader]] = {
 
 def checked_values(scores: ArrayLike, n_classes: int) -> Array:
     """Scores or probabilities as numbers of the right shape: (n,) for two classes, (n, K) for K > 2."""
+    if sparse.issparse(scores):
+        raise ValueError("scores must be dense, got a sparse matrix, which is not supported; use scores.toarray().")
     (values,) = floats(scores=scores)
+    if values.ndim == 2 and values.shape[1] == 0:
+        raise ValueError(f"scores has 0 feature(s) (shape={values.shape}) while a minimum of 1 is required.")
     if n_classes == 2:
         if values.ndim == 2 and values.shape[1] == 1:
             return columns_of(values)[0]
