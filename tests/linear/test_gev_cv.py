@@ -302,3 +302,16 @@ def test_bad_data(data):
 @parametrize_with_checks([GEVCanonicalRegressionCV(xis=[0.0, 0.3], Cs=2, cv=3)])
 def test_scikit_learn_accepts(estimator, check):
     check(estimator)
+
+
+def test_penalties_that_overfit_are_not_fitted():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 200))
+    y = rng.random(150) < 1.0 / (1.0 + np.exp(1.5 - X[:, 0] - X[:, 1]))
+    model = GEVCanonicalRegressionCV(xis=[0.5], Cs=10).fit(X, y)
+    loss = model.cv_results_["loss"].reshape(2, 10)
+    assert np.isnan(loss[:, -1]).all()  # the classes are separable: fits without penalty are the slowest
+    assert np.isfinite(loss[:, :3]).all()
+    best = np.nanargmin(loss, axis=1)
+    assert model.C_ == model.cv_results_["C"].reshape(2, 10)[1, best[1]]
+    assert np.all(best < np.isfinite(loss).sum(axis=1) - 1)
