@@ -352,6 +352,10 @@ def test_columns_of_scores():
     with pytest.raises(ValueError, match=r"0 feature\(s\) \(shape=\(50, 0\)\) while a minimum of 1 is required"):
         PlattScaling().fit(column[:, :0], y)
     assert not hasattr(PlattScaling(), "n_features_in_")
+    with pytest.raises(ValueError, match="scores is None; one number for each row is needed"):
+        PlattScaling().fit(None, y)
+    with pytest.raises(ValueError, match="adds up to 1e\\+150, beside which .* make the weights less unequal"):
+        VennAbersCalibration().fit(SCORES, y, np.logspace(-150, 150, len(y)))
 
 
 @pytest.mark.parametrize("method", [IsotonicCalibration(), IsotonicCalibration(strict=True), VennAbersCalibration()])

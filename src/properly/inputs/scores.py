@@ -205,6 +205,8 @@ def checked_values(scores: ArrayLike, n_classes: int) -> Array:
     """Scores or probabilities as numbers of the right shape: (n,) for two classes, (n, K) for K > 2."""
     if sparse.issparse(scores):
         raise ValueError("scores must be dense, got a sparse matrix, which is not supported; use scores.toarray().")
+    if scores is None:
+        raise ValueError("scores is None; one number for each row is needed.")
     (values,) = floats(scores=scores)
     if values.ndim == 2 and values.shape[1] == 0:
         raise ValueError(f"scores has 0 feature(s) (shape={values.shape}) while a minimum of 1 is required.")

@@ -250,7 +250,7 @@ class BiasReduction:
             inner = self.basis.T @ inner @ self.basis
         try:
             factor = linalg.cholesky(inner, lower=True, check_finite=False)
-            inverse, failed = linalg.lapack.dtrtri(factor, lower=True)
+            inverse, failed = linalg.lapack.dtrtri(factor, lower=True) if len(factor) else (factor, 0)
             if not failed and np.isfinite(inverse).all():  # many times faster than eigenvalues
                 return self._spread(inverse.T), 2.0 * float(np.sum(np.log(np.diag(factor))))
         except linalg.LinAlgError:
