@@ -354,7 +354,7 @@ def test_columns_of_scores():
     assert not hasattr(PlattScaling(), "n_features_in_")
     with pytest.raises(ValueError, match="scores is None; one number for each row is needed"):
         PlattScaling().fit(None, y)
-    with pytest.raises(ValueError, match="adds up to 1e\\+150, beside which .* make the weights less unequal"):
+    with pytest.raises(ValueError, match=r"adds up to 1e\+150, beside which .* make the weights less unequal"):
         VennAbersCalibration().fit(SCORES, y, np.logspace(-150, 150, len(y)))
 
 

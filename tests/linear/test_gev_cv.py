@@ -315,5 +315,5 @@ def test_penalties_that_overfit_are_not_fitted():
     assert np.isnan(loss[:, -1]).all()  # the classes are separable: fits without penalty are the slowest
     assert np.isfinite(loss[:, :3]).all()
     best = np.nanargmin(loss, axis=1)
-    assert model.C_ == model.cv_results_["C"].reshape(2, 10)[1, best[1]]
+    assert model.cv_results_["C"].reshape(2, 10)[1, best[1]] == model.C_
     assert np.all(best < np.isfinite(loss).sum(axis=1) - 1)

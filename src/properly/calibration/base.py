@@ -118,7 +118,6 @@ class Calibrator(LogScoreClassifier):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.one_d_array = True  # scores, besides the columns of a table
-        assert tags.classifier_tags is not None
         tags.classifier_tags.poor_score = True  # of a feature that says little about the class
         return tags
 

@@ -24,7 +24,7 @@ def columns_named(X: Any) -> Iterator[None]:
         yield
     except ValueError as error:
         message, test = str(error), np.isnan if "contains NaN" in str(error) else np.isinf
-        if "could not convert string to float" in message:
+        if message.startswith("could not convert string to float"):
             raise _text(X) or error from error
         where = _first(X, test) if "contains NaN" in message or "contains infinity" in message else None
         if where is None:

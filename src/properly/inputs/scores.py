@@ -322,6 +322,7 @@ def read_scores(y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None
             f"y holds {len(classes)} classes, but this needs two; pass y == label for one class against the rest."
         )
     values = ScoreReader()(checked_values(scores, 2))
+    check_lengths(len(codes), len(values), "scores")
     if np.abs(values).max() > _LARGEST_TO_SQUARE:
         raise ValueError(
             f"scores must not exceed {_LARGEST_TO_SQUARE:g} in size, got {values[np.abs(values).argmax()]}."

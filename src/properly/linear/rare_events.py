@@ -206,7 +206,7 @@ def _saturated(block: Block, model: LinearModel, coef: Array) -> _Saturated:
     p, q = Logit()._pair(v)
     weight = np.ones(len(v)) if block.weight is None else block.weight
     best = np.where(y, 1.0, -1.0) * np.log1p(2.0 * weight)  # the log-odds of (weight · y + ½)/(weight + 1)
-    return _Saturated(np.count_nonzero(weight), _with_intercept(X, coef).T @ (weight * p * q * (best - v)))
+    return _Saturated(int(np.count_nonzero(weight)), _with_intercept(X, coef).T @ (weight * p * q * (best - v)))
 
 
 class BiasReduction:
