@@ -210,3 +210,29 @@ def test_feature_names_are_kept(kind):
     assert model.n_features_in_ == 3
     with pytest.raises(ValueError, match="feature names should match"):
         model.predict_proba(frame[["income", "age", "height"]])
+
+
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+def test_masked_entries_are_refused(kind):
+    if kind is GroupwiseCalibration or kind.__name__ in ("CalibratedClassifier", "PriorCorrectedClassifier"):
+        pytest.skip("leaves rows to another estimator, or takes groups as well")
+    rows = SCORES if issubclass(kind, Calibrator) else X
+    y = np.where(np.arange(len(Y)) % 3 == 0, -1, Y) if kind.__module__.startswith("properly.maxent") else Y
+    masked = np.ma.masked_array(rows, mask=np.arange(rows.size).reshape(rows.shape) == rows.size - 1)
+    with pytest.raises(ValueError, match=r"has masked entries, first in row 239; drop such rows"):
+        made(kind).fit(masked, y)
+    with pytest.raises(ValueError, match=r"y has masked entries, first in row 7; drop such rows"):
+        made(kind).fit(rows, np.ma.masked_array(y, mask=np.arange(len(y)) == 7))
+    model = made(kind).fit(np.ma.masked_array(rows), y)  # nothing is masked
+    with pytest.raises(ValueError, match=r"has masked entries, first in row 239; drop such rows"):
+        model.predict_proba(masked)
+
+
+@pytest.mark.parametrize("kind", SUPERVISED)
+def test_text_and_tables_without_columns_are_named(kind):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=["age", "income", "height"])
+    with pytest.raises(ValueError, match=r"column 'income' holds text, such as 'low'; turn it into numbers"):
+        made(kind).fit(frame.assign(income="low"), Y)
+    with pytest.raises(ValueError, match=r"0 feature\(s\) \(shape=\(240, 0\)\) while a minimum of 1 is required"):
+        made(kind).fit(frame[[]], Y)

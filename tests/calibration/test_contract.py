@@ -1,12 +1,10 @@
 """What holds for every calibrator, whatever its method."""
 
-import warnings
-
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy import special as sc
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from properly import calibration
 from properly.calibration import (
@@ -344,13 +342,20 @@ def test_bad_probabilities_and_options_are_refused():
         model.predict_proba([[0.1, 0.2]])
 
 
-@every()
-def test_scikit_learn_accepts(calibrator):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it warns that estimators of one-dimensional input are hardly tested
-        checks = list(estimator_checks_generator(clone(calibrator)))
-    for estimator, check in checks:
-        check(estimator)
+def test_columns_of_scores():
+    column, y = SCORES[:, None], Y
+    model = PlattScaling().fit(column, y)
+    assert model.n_features_in_ == 1
+    np.testing.assert_array_equal(model.predict_proba(column), PlattScaling().fit(SCORES, y).predict_proba(SCORES))
+    with pytest.raises(ValueError, match=r"scores must be dense.*not supported; use scores.toarray"):
+        PlattScaling().fit(sparse.csr_array(column), y)
+    with pytest.raises(ValueError, match=r"0 feature\(s\) \(shape=\(50, 0\)\) while a minimum of 1 is required"):
+        PlattScaling().fit(column[:, :0], y)
+    assert not hasattr(PlattScaling(), "n_features_in_")
+    with pytest.raises(ValueError, match="scores is None; one number for each row is needed"):
+        PlattScaling().fit(None, y)
+    with pytest.raises(ValueError, match=r"adds up to 1e\+150, beside which .* make the weights less unequal"):
+        VennAbersCalibration().fit(SCORES, y, np.logspace(-150, 150, len(y)))
 
 
 @pytest.mark.parametrize("method", [IsotonicCalibration(), IsotonicCalibration(strict=True), VennAbersCalibration()])

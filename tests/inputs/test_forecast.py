@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+from properly.diagnostics import log_odds_fit
 from properly.inputs.forecast import Forecast, read_forecast, read_groups
+from properly.metrics import log_loss
 
 P3 = np.array([[0.2, 0.5, 0.3], [0.0, 0.5, 0.5], [1.0, 0.0, 0.0], [0.1, 0.1, 0.8]])
 
@@ -74,3 +76,10 @@ def test_groups_of_rows_with_weight():
     names, codes = read_groups(["x", "only here", None], forecast)
     assert names == ("x", "(missing)")
     assert codes.tolist() == [0, 1]
+
+
+def test_what_is_missing_altogether_is_named():
+    with pytest.raises(ValueError, match="p is None; the probabilities are needed"):
+        log_loss([0, 1], None)
+    with pytest.raises(ValueError, match="y has 2 rows, scores has 0"):
+        log_odds_fit([0, 1], [])

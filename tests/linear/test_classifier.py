@@ -456,6 +456,7 @@ class TestStarts:
         np.testing.assert_allclose(shifted.coef_, plain.coef_, atol=1e-5)
         np.testing.assert_allclose(shifted.intercept_ + constant, plain.intercept_, atol=1e-5)
 
+    @pytest.mark.filterwarnings("ignore:the offsets lie so far apart")
     @pytest.mark.parametrize(("loss", "link"), STARTED, ids=str)
     def test_wild_offsets_converge(self, loss, link):
         offset = 30.0 * np.random.default_rng(0).normal(size=len(X))
@@ -658,6 +659,7 @@ def test_offsets_far_apart_do_not_hide_the_best_optimum(seed):
     def objective(w):
         return np.sum(composite.value(y, features @ w[:2] + w[2] + offset)) + 0.5 * w[:2] @ w[:2]
 
-    model = ProperLinearClassifier(BetaLoss.tailored(0.3, 10), "logit").fit(features, y, offset=offset)
+    with pytest.warns(ConvergenceWarning, match="offsets lie so far apart .* another may be better"):
+        model = ProperLinearClassifier(BetaLoss.tailored(0.3, 10), "logit").fit(features, y, offset=offset)
     best = min(minimize(objective, [0.0, 0.0, start], method="BFGS").fun for start in (-20.0, -10.0, 0.0, 10.0, 20.0))
     assert objective(np.append(model.coef_, model.intercept_)) < best + 1e-6 * abs(best)

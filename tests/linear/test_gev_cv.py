@@ -187,7 +187,9 @@ def test_hard_data_end_in_numbers(name, X, y):
         model.fit(X, y)
     p = model.predict_proba(X)
     assert np.isfinite(p).all()
-    assert np.isfinite(model.cv_results_["loss"]).all()
+    loss = model.cv_results_["loss"].reshape(-1, 3)
+    assert np.isfinite(loss[:, :2]).all()
+    assert not np.isinf(loss).any()  # nan where weaker penalties only overfit more
     for link, coef, intercept, C, solution in zip(
         model.links_, model.coef_, model.intercept_, model.Cs_, model.solutions_, strict=True
     ):
@@ -302,3 +304,16 @@ def test_bad_data(data):
 @parametrize_with_checks([GEVCanonicalRegressionCV(xis=[0.0, 0.3], Cs=2, cv=3)])
 def test_scikit_learn_accepts(estimator, check):
     check(estimator)
+
+
+def test_penalties_that_overfit_are_not_fitted():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 200))
+    y = rng.random(150) < 1.0 / (1.0 + np.exp(1.5 - X[:, 0] - X[:, 1]))
+    model = GEVCanonicalRegressionCV(xis=[0.5], Cs=10).fit(X, y)
+    loss = model.cv_results_["loss"].reshape(2, 10)
+    assert np.isnan(loss[:, -1]).all()  # the classes are separable: fits without penalty are the slowest
+    assert np.isfinite(loss[:, :3]).all()
+    best = np.nanargmin(loss, axis=1)
+    assert model.cv_results_["C"].reshape(2, 10)[1, best[1]] == model.C_
+    assert np.all(best < np.isfinite(loss).sum(axis=1) - 1)

@@ -178,3 +178,11 @@ RANDOM = "a random sample of the rows is not the same for a repeated row as for 
 )
 def test_scikit_learn_accepts(estimator, check):
     check(estimator)
+
+
+def test_a_saturated_model_is_found_at_once():
+    rng = np.random.default_rng(0)
+    X, y, weight = rng.normal(size=(60, 90)), rng.random(60) < 0.3, rng.integers(1, 4, 60)
+    model = RareEventLogisticRegression().fit(X, y, weight)
+    np.testing.assert_allclose(model.predict_proba(X)[:, 1], (weight * y + 0.5) / (weight + 1.0), rtol=1e-7)
+    assert model.solutions_[0].passes <= 8  # it took 40 where the scores of all rows were searched for

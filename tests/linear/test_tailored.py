@@ -13,6 +13,7 @@ from properly.linear import ProperLinearClassifier, TailoredLinearClassifierCV
 from properly.linear.tailored import _least_concentrated, _standard_error
 from properly.links import Logit
 from properly.losses import BetaLoss, Composite
+from properly.solvers import Status
 
 AT = 0.3
 
@@ -234,3 +235,12 @@ def test_bad_data():
 @pytest.mark.filterwarnings("ignore:the classes look separable:sklearn.exceptions.ConvergenceWarning")
 def test_scikit_learn_accepts(estimator, check):
     check(estimator)
+
+
+def test_more_features_than_rows_converge():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 500))
+    y = rng.random(300) < 1.0 / (1.0 + np.exp(1.5 - X[:, 0] - X[:, 1]))
+    model = ProperLinearClassifier(BetaLoss.tailored(0.2, 10.0), Logit(), C=10.0).fit(X, y)
+    assert model.solutions_[0].status is Status.CONVERGED  # conjugate gradients took more than 100 iterations
+    assert model.n_iter_[0] < 30

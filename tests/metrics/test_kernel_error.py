@@ -59,3 +59,10 @@ def test_equal_forecasts_and_bad_options():
     assert np.isfinite(result.error)
     with pytest.raises(ValueError, match="estimator must be one of"):
         kernel_calibration_error([0, 1], [0.2, 0.8], estimator="all")
+
+
+@pytest.mark.parametrize("weight", [1e-300, 1e200])
+def test_weights_whose_powers_float64_cannot_hold_are_refused(weight):
+    y, p = forecasts(40)
+    with pytest.raises(ValueError, match=r"sample_weight must add up to a number between 1e-70 and 1e\+70, got"):
+        kernel_calibration_error(y, p, sample_weight=np.full(40, weight))

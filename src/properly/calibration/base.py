@@ -102,6 +102,12 @@ class Calibrator(LogScoreClassifier):
         return self.reader_.input
 
     @property
+    def n_features_in_(self) -> int:
+        """The number of columns that scores have: 1 for two classes, K for more."""
+        check_is_fitted(self, "classes_")
+        return 1 if len(self.classes_) == 2 else len(self.classes_)
+
+    @property
     def _of_probabilities(self) -> bool:
         return self.reader_.of_probabilities
 
@@ -111,8 +117,8 @@ class Calibrator(LogScoreClassifier):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.one_d_array = True  # scores, not features
-        tags.input_tags.two_d_array = False
+        tags.input_tags.one_d_array = True  # scores, besides the columns of a table
+        tags.classifier_tags.poor_score = True  # of a feature that says little about the class
         return tags
 
 

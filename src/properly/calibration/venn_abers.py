@@ -117,7 +117,13 @@ def _with_another_positive(positive: Array, negative: Array) -> Array:
             chain_own[middle] + 1.0 - own[:-1]
         )
         low, high = np.where(falling & (low < high), after, low), np.where(falling, high, middle)
-    value = (chain_own[low] + 1.0 - own[:-1]) / (chain_total[low] + 1.0 - total[:-1])
+    rest = chain_total[low] + 1.0 - total[:-1]
+    if rest.min() <= 0.0:
+        raise ValueError(
+            f"sample_weight adds up to {total[-1]:.3g}, beside which float64 cannot hold some of the weights, nor the "
+            "weight 1 of a new row; make the weights less unequal."
+        )
+    value = (chain_own[low] + 1.0 - own[:-1]) / rest
     return np.maximum.accumulate(value)
 
 

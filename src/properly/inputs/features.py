@@ -21,7 +21,17 @@ from properly.inputs.finite import columns_named, refuse_dates
 from properly.inputs.frames import column_at, column_names, is_category, is_frame, located, missing_in
 from properly.inputs.weights import checked_offset
 from properly.numeric import functions as fn
-from properly.numeric.arrays import Array, anywhere, columns_of, floats, is_foreign, is_traced, namespace, to_numpy
+from properly.numeric.arrays import (
+    Array,
+    anywhere,
+    columns_of,
+    floats,
+    is_foreign,
+    is_traced,
+    namespace,
+    refuse_masked,
+    to_numpy,
+)
 
 Categories = dict[int, NDArray[Any]]
 """The known values of each categorical column, by its position, in the order of their codes."""
@@ -195,6 +205,7 @@ def are_numbers(values: NDArray[Any]) -> bool:
 
 def _readable(estimator: Any, X: Any, with_categories: bool) -> Any:
     """Data frames and sparse matrices as they are, all else as an array; of two dimensions if it is not numeric."""
+    refuse_masked(X, "X")
     if is_frame(X) or sparse.issparse(X):
         return X
     # Of rows that mix text and numbers NumPy would make text.

@@ -11,15 +11,21 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from properly.inputs.frames import column_at, column_names, is_frame
+from properly.numeric.arrays import refuse_masked
 
 
 @contextmanager
 def columns_named(X: Any) -> Iterator[None]:
-    """An error of scikit-learn about NaN or infinity is given the column and row."""
+    """An error of scikit-learn about NaN, infinity or text is given the column and row; masked entries are refused."""
+    refuse_masked(X, "X")
+    if is_frame(X) and not len(column_names(X)):
+        raise ValueError(f"Found array with 0 feature(s) (shape=({len(X)}, 0)) while a minimum of 1 is required.")
     try:
         yield
     except ValueError as error:
         message, test = str(error), np.isnan if "contains NaN" in str(error) else np.isinf
+        if message.startswith("could not convert string to float"):
+            raise _text(X) or error from error
         where = _first(X, test) if "contains NaN" in message or "contains infinity" in message else None
         if where is None:
             raise
@@ -47,6 +53,28 @@ def _dates(name: Any) -> ValueError:
         f"column {name!r} holds dates or times, neither numbers nor categories; turn it into the day of the year, or "
         "into days since a date."
     )
+
+
+def _text(X: Any) -> ValueError | None:
+    """What is wrong with the first column that holds text which is no number."""
+    if not is_frame(X):
+        X = np.asarray(X)
+    for position, name in enumerate(column_names(X) if len(X.shape) == 2 else ()):
+        for value in np.asarray(column_at(X, position)).tolist():
+            if isinstance(value, str) and not _is_number(value):
+                return ValueError(
+                    f"column {name!r} holds text, such as {value!r}; turn it into numbers, for example with "
+                    "sklearn.preprocessing.OneHotEncoder."
+                )
+    return None
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _first(X: Any, test: Any) -> tuple[Any, int] | None:

@@ -209,6 +209,8 @@ def read_binary(
 
 def read_probabilities(p: ArrayLike, name: str = "p", *, keep_library: bool = False) -> tuple[Any, Any]:
     """(p, None) of one column, (p, 1 - p) of two, (p of shape (n, K), None) of more; of NumPy unless told otherwise."""
+    if p is None:
+        raise ValueError(f"{name} is None; the probabilities are needed.")
     values = floats(**{name: p})[0]
     if is_traced(values) or not keep_library:
         values = to_numpy(values)

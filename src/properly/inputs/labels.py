@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d
 
 from properly.inputs.frames import missing_in
-from properly.numeric.arrays import is_foreign, to_numpy
+from properly.numeric.arrays import is_foreign, refuse_masked, to_numpy
 
 
 def checked_labels(y: ArrayLike | None, n_rows: int | None = None) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -86,6 +86,7 @@ def found_classes(labels: NDArray[Any]) -> NDArray[Any]:
 
 def _column(y: Any, *, warn: bool = True) -> NDArray[Any]:
     """Labels as an array; a list that mixes text with something else stays mixed, where NumPy would make text of it."""
+    refuse_masked(y, "y")
     if isinstance(y, list | tuple) and len({isinstance(label, str) for label in y}) > 1:
         y = np.array(y, dtype=object)
     return np.asarray(column_or_1d(to_numpy(y) if is_foreign(y) else y, warn=warn))

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from scipy import special as sc
 
 from properly.inputs.labels import check_lengths, checked_labels
@@ -202,7 +203,13 @@ INPUTS: dict[str, Callable[[Array], Reader]] = {
 
 def checked_values(scores: ArrayLike, n_classes: int) -> Array:
     """Scores or probabilities as numbers of the right shape: (n,) for two classes, (n, K) for K > 2."""
+    if sparse.issparse(scores):
+        raise ValueError("scores must be dense, got a sparse matrix, which is not supported; use scores.toarray().")
+    if scores is None:
+        raise ValueError("scores is None; one number for each row is needed.")
     (values,) = floats(scores=scores)
+    if values.ndim == 2 and values.shape[1] == 0:
+        raise ValueError(f"scores has 0 feature(s) (shape={values.shape}) while a minimum of 1 is required.")
     if n_classes == 2:
         if values.ndim == 2 and values.shape[1] == 1:
             return columns_of(values)[0]
@@ -315,6 +322,7 @@ def read_scores(y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None
             f"y holds {len(classes)} classes, but this needs two; pass y == label for one class against the rest."
         )
     values = ScoreReader()(checked_values(scores, 2))
+    check_lengths(len(codes), len(values), "scores")
     if np.abs(values).max() > _LARGEST_TO_SQUARE:
         raise ValueError(
             f"scores must not exceed {_LARGEST_TO_SQUARE:g} in size, got {values[np.abs(values).argmax()]}."

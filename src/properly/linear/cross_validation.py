@@ -19,6 +19,9 @@ from properly.solvers.folds import FoldedProblem
 # How far from its optimum a fit to a split may stop, in standard errors: to find the best C, and then for this C. The
 # second makes the summed losses that are compared between links right to about 0.01, unless there are outliers.
 _ROUGH, _FINE = 0.1, 1e-3
+# The path ends where the held-out loss exceeds the smallest by so much, on the scale of log-likelihoods: weaker
+# penalties overfit more, and take longest where features are as many as rows.
+_OVERFITTED = 40.0
 
 
 def with_splits(cv: Any, engine: Engine) -> MemoryEngine:
@@ -87,7 +90,8 @@ def penalties(Cs: int | ArrayLike) -> Array:
 class Path(NamedTuple):
     """The fits of one composite to every split, for every C.
 
-    `coef` has shape (Cs, splits, width); `loss` (Cs,) is the mean loss of held-out rows, `held_out` their weight.
+    `coef` has shape (fitted Cs, splits, width); `loss` (Cs,) is the mean loss of held-out rows, `held_out` their
+    weight. The last values of C, the weakest penalties, are not fitted if those before them overfit: nan.
     """
 
     data: Data
@@ -105,12 +109,23 @@ class Path(NamedTuple):
         share = float(np.sum(weights * (fold > 0), axis=0).mean()) / data.weight
         folded = FoldedProblem(problem, share, score, tol=_ROUGH * standard_error, max_iter=max_iter)
         ridges = [Penalty.of(float(C)).ridge for C in Cs]
-        points = list(folded.path(np.repeat(start, fold.shape[1], axis=0), ridges))
-        best = int(np.argmin([point.held_out.sum() for point in points]))
+        points, limit = [], _OVERFITTED * unit_of(score, data)
+        for point in folded.path(np.repeat(start, fold.shape[1], axis=0), ridges):
+            points.append(point)
+            total = [each.held_out.sum() for each in points]
+            if limit < total[-1] - min(total) < np.inf:
+                break
+        best = int(np.argmin(total))
         points[best] = folded.polish(points[best], ridges[best], _FINE * standard_error)
         held_out = float(np.sum(weights * (fold < 0)))
-        loss = np.array([point.held_out.sum() for point in points]) / held_out
+        loss = np.full(len(Cs), np.nan)
+        loss[: len(points)] = [point.held_out.sum() / held_out for point in points]
         return cls(data, np.array([point.coef for point in points]), loss, held_out)
+
+    @property
+    def best(self) -> int:
+        """The C with the smallest held-out loss."""
+        return int(np.nanargmin(self.loss))
 
     def start(self, which: int) -> tuple[Array, Array]:
         """Coefficients and intercept from which to start the fit to all rows: the means of those of the splits."""

@@ -142,6 +142,7 @@ class Fit(NamedTuple):
     intercept: Array  # (scores,)
     solution: Solution
     runaway: bool  # there is no penalty and the coefficients grew without limit: the classes are separable
+    several: bool = False  # offsets far apart give the loss several optima, of which another may be better
 
 
 def certain_fit(intercept: ArrayLike, n_features: int) -> Fit:
@@ -176,10 +177,10 @@ def fit_linear(
     else:
         coef = convex_start(problem, plain, len(data.class_weight), max_iter)
     others = [data.joined(*other) for other in further_starts]
-    if start is None:
-        others += over_the_intercept(problem)
-    solution = _solve(problem, coef, plain, others, tol, max_iter)
-    return Fit(*data.separated(solution.coef), solution, not any(penalty) and _has_run_away(problem, solution))
+    minima = over_the_intercept(problem) if start is None else []
+    solution = _solve(problem, coef, plain, others + minima, tol, max_iter)
+    runaway = not any(penalty) and _has_run_away(problem, solution)
+    return Fit(*data.separated(solution.coef), solution, runaway, len(minima) > 1)
 
 
 def problem_of(data: Data, composite: AnyComposite, penalty: Penalty, positive: int = 1) -> tuple[Problem, Array]:
@@ -200,6 +201,12 @@ def warn_about(fit: Fit, tol: float, max_iter: int) -> None:
             "the classes look separable: without a penalty the coefficients grow without limit and the "
             "probabilities tend to 0 and 1 (with a loss tailored to a threshold this can also happen when the classes "
             "overlap); use a finite C."
+        )
+    elif fit.several and status is Status.CONVERGED:
+        message = (
+            "the offsets lie so far apart that this loss, which is not convex, has several optima: the best that was "
+            "found from several starts is kept, and another may be better; use the convex loss of the link, or check "
+            "the unit of the offsets."
         )
     elif not np.isfinite(size):
         message = (

@@ -75,6 +75,7 @@ class GEVCanonicalRegressionCV(LinearEstimator):
     cv_results_ : dict of arrays
         "xi" (nan for the logit), "C", and "loss", the mean held-out loss: a data frame with a row per candidate. Fits
         to splits stop early, so the losses are rough (to a few in a thousand), except for the best C of every link.
+        Where the loss has risen far above the smallest, weaker penalties are not fitted: nan.
     classes_, n_iter_, solutions_ :
         As in `ProperLinearClassifier`.
 
@@ -107,8 +108,8 @@ class GEVCanonicalRegressionCV(LinearEstimator):
         Cs, composites, score = penalties(self.Cs), self._composites(), self._score()
         data = self._described(with_splits(self.cv, engine), class_weight)
         paths = [self._path(data, composite, Cs, score) for composite in composites]
-        chosen = [int(path.loss.argmin()) for path in paths]
-        loss = np.array([path.loss.min() for path in paths])
+        chosen = [path.best for path in paths]
+        loss = np.array([path.loss[path.best] for path in paths])
         best = 1 + int(loss[1:].argmin())
         weights = _weights(loss * min(paths[0].held_out, data.weight) / unit_of(score, data))
         if not self.average:
@@ -154,8 +155,7 @@ class GEVCanonicalRegressionCV(LinearEstimator):
     def _path(self, data: Data, composite: Composite, Cs: Array, score: Loss) -> Path:
         path = Path.fitted(data, composite, Cs, score, self.max_iter)
         if self.verbose:
-            best = int(path.loss.argmin())
-            print(f"{composite.link}: held-out loss {path.loss[best]:.6g} at C = {Cs[best]:.3g}", flush=True)
+            print(f"{composite.link}: held-out loss {path.loss[path.best]:.6g} at C = {Cs[path.best]:.3g}", flush=True)
         return path
 
     def predict_proba(self, X: Any, offset: ArrayLike | None = None) -> Array:

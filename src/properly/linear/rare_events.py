@@ -139,7 +139,8 @@ class RareEventLogisticRegression(LinearEstimator):
         start = np.zeros((1, len(data.squares) + int(self.fit_intercept)))
         if self.fit_intercept:
             start[0, -1] = _log_odds(self.sample_rate_)
-        solution = self._bias_reduction(data).maximise(start, self.tol, self.max_iter)
+        reduction = self._bias_reduction(data)
+        solution = reduction.maximise(reduction.saturated(start), self.tol, self.max_iter)
         return Fit(*data.separated(solution.coef), solution, False), self.sample_rate_
 
     def _without_bias(self, engine: Engine, class_weight: Array) -> tuple[Fit, float]:
@@ -179,13 +180,33 @@ def _score(block: Block, model: LinearModel, coef: Array, root: Array) -> _Score
     X, y, v = model.read(block, coef)
     p, q = Logit()._pair(v)
     weight = np.ones(len(v)) if block.weight is None else block.weight
-    design = np.asarray(X.todense()) if hasattr(X, "todense") else X
-    if coef.shape[1] > X.shape[1]:
-        design = np.column_stack([design, np.ones(len(v))])
+    design = _with_intercept(X, coef)
     leverage = weight * p * q * np.sum((design @ root) ** 2, axis=1)
     residual = weight * np.where(y, q, -p)
     log_likelihood = -float(np.sum(weight * model.composite._value(y, v)))
     return _Score(log_likelihood, design.T @ residual, design.T @ (leverage * (0.5 - p)))
+
+
+def _with_intercept(X: Any, coef: Array) -> Array:
+    """The features, and a column of ones if there is a coefficient for it."""
+    design = np.asarray(X.todense()) if hasattr(X, "todense") else X
+    return np.column_stack([design, np.ones(len(design))]) if coef.shape[1] > X.shape[1] else design
+
+
+@dataclass
+class _Saturated(Statistic):
+    """The number of rows, and what their scores lack if every row could have its own, Σ weight · p q · lack · x."""
+
+    rows: int
+    lacking: Array
+
+
+def _saturated(block: Block, model: LinearModel, coef: Array) -> _Saturated:
+    X, y, v = model.read(block, coef)
+    p, q = Logit()._pair(v)
+    weight = np.ones(len(v)) if block.weight is None else block.weight
+    best = np.where(y, 1.0, -1.0) * np.log1p(2.0 * weight)  # the log-odds of (weight · y + ½)/(weight + 1)
+    return _Saturated(int(np.count_nonzero(weight)), _with_intercept(X, coef).T @ (weight * p * q * (best - v)))
 
 
 class BiasReduction:
@@ -196,7 +217,18 @@ class BiasReduction:
         self.model = LinearModel(Composite(LogLoss()), center=data.center)
         self.ridge = ridge * np.append(np.ones(len(data.squares)), [0.0] * int(data.fit_intercept))
         start = np.zeros((1, len(self.ridge)))
-        self.basis = _row_space(self.engine.reduce(kernels.hessian, self.model, start, False, None).hessian)
+        information = self.engine.reduce(kernels.hessian, self.model, start, False, None).hessian
+        self.scale, self.basis = _row_space(information)
+
+    def saturated(self, coef: Array) -> Array:
+        """The solution, but for rounding, if the data determine as many coefficients as there are rows; else `coef`.
+
+        Then every row has a leverage of 1, and a score of its own: p = (weight · y + ½)/(weight + 1).
+        """
+        sums = self.engine.reduce(_saturated, self.model, coef)
+        _, _, root, _ = self.evaluate(coef)
+        saturated = sums.rows == root.shape[1] and not self.ridge.any()
+        return coef + root @ (root.T @ sums.lacking) if saturated else coef
 
     @np.errstate(all="ignore")  # an infinite objective is refused by the line search
     def evaluate(self, coef: Array) -> tuple[float, Array, Array, Array]:
@@ -213,17 +245,23 @@ class BiasReduction:
 
     def _root_of_inverse(self, matrix: Array) -> tuple[Array, float]:
         """R with RRᵀ the inverse on the row space, and the log-determinant there."""
-        inner = self.basis.T @ matrix @ self.basis
+        inner = matrix * self.scale * self.scale[:, None]
+        if self.basis is not None:
+            inner = self.basis.T @ inner @ self.basis
         try:
             factor = linalg.cholesky(inner, lower=True, check_finite=False)
-            inverse, failed = linalg.lapack.dtrtri(factor, lower=True)
+            inverse, failed = linalg.lapack.dtrtri(factor, lower=True) if len(factor) else (factor, 0)
             if not failed and np.isfinite(inverse).all():  # many times faster than eigenvalues
-                return self.basis @ inverse.T, 2.0 * float(np.sum(np.log(np.diag(factor))))
+                return self._spread(inverse.T), 2.0 * float(np.sum(np.log(np.diag(factor))))
         except linalg.LinAlgError:
             pass
         values, vectors = linalg.eigh(inner, check_finite=False)
         values = np.maximum(values, SMALLEST_NORMAL)
-        return self.basis @ (vectors / np.sqrt(values)), float(np.sum(np.log(values)))
+        return self._spread(vectors / np.sqrt(values)), float(np.sum(np.log(values)))
+
+    def _spread(self, root: Array) -> Array:
+        """From coordinates of the row space to coefficients."""
+        return self.scale[:, None] * (root if self.basis is None else self.basis @ root)
 
     def maximise(self, coef: Array, tol: float, max_iter: int) -> Solution:
         """BFGS in coordinates in which the curvature at the start is 1, restarted until the decrement is small."""
@@ -249,8 +287,9 @@ class BiasReduction:
             coef, iterations = coef + root @ result.x, iterations + int(result.nit)
 
 
-def _row_space(information: Array) -> Array:
-    """A basis of the coefficients that the data determine: all of them unless columns are collinear."""
+def _row_space(information: Array) -> tuple[Array, Array | None]:
+    """The scales of the coefficients, and a basis of those that the data determine: None if these are all of them."""
     scale = 1.0 / np.sqrt(np.where(np.diag(information) > 0.0, np.diag(information), 1.0))
     values, vectors = linalg.eigh(information * scale * scale[:, None], check_finite=False)
-    return np.asarray(scale[:, None] * vectors[:, values > 1e-12 * len(values) * values[-1]])
+    determined = values > 1e-12 * len(values) * values[-1]
+    return scale, None if determined.all() else vectors[:, determined]

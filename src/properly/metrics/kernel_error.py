@@ -98,6 +98,9 @@ def squared_kernel_error_of(forecast: Forecast) -> float:
     return _estimate(rows, _blocks(len(rows.p), 0))[0]
 
 
+_WEIGHTS = (1e-70, 1e70)  # sums of weights whose fourth powers float64 can hold
+
+
 class _Rows(NamedTuple):
     p: Array  # (n, K)
     residual: Array  # e_Y - p
@@ -108,6 +111,12 @@ class _Rows(NamedTuple):
     def of(cls, forecast: Forecast) -> _Rows:
         p = forecast.p if not forecast.binary else np.column_stack([forecast.of_class(0).p, forecast.p])
         weight = np.ones(len(p)) if forecast.weight is None else forecast.weight
+        low, high = _WEIGHTS
+        if not low <= weight.sum() <= high:
+            raise ValueError(
+                f"sample_weight must add up to a number between {low:g} and {high:g}, got {weight.sum():.3g}; a weight "
+                "of 2 counts a row twice, so scale the weights to add up to the number of rows."
+            )
         centre = np.average(p, axis=0, weights=weight)
         scale = np.sqrt(2.0 * np.average(np.square(p - centre).sum(axis=1), weights=weight))
         return cls(p, _residual(forecast.codes, p), weight, float(scale))

@@ -90,6 +90,7 @@ def as_float(x: ArrayLike, name: str) -> Array:
     """`x` as a NumPy array of float64, whatever it was."""
     if type(x) is np.ndarray and x.dtype == np.float64:
         return x
+    refuse_masked(x, name)
     if is_foreign(x):
         x = to_numpy(x)
     if getattr(getattr(x, "dtype", None), "kind", "") == "c":
@@ -98,6 +99,13 @@ def as_float(x: ArrayLike, name: str) -> Array:
         return np.asarray(x, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} must be numbers, got a {type(x).__name__} that is not numeric.") from error
+
+
+def refuse_masked(x: Any, name: str) -> None:
+    """Masked entries are missing: NumPy would take what lies behind the mask."""
+    if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
+        row = int(np.argwhere(np.ma.getmaskarray(x))[0][0])
+        raise ValueError(f"{name} has masked entries, first in row {row}; drop such rows, or fill them with filled().")
 
 
 def refuse_booleans(x: Any, name: str) -> None:

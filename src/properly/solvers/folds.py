@@ -24,7 +24,7 @@ from properly.solvers.directions import Factor, Problem, solve_updated
 from properly.solvers.newton import minimise
 
 _KEPT_UPDATES = 10
-_SHARED_MATRIX = 1000  # with more coefficients every split is solved on its own
+_SHARED_MATRIX = 1500  # with more coefficients every split is solved on its own
 _SHARED_STEPS = 12  # splits that have not converged after so many are solved on their own
 
 

@@ -13,8 +13,10 @@ from properly.solvers.directions import ConjugateGradientDirection, Direction, N
 from properly.solvers.proximal import ProximalNewtonDirection
 
 # With more coefficients than this, conjugate gradients are cheaper than the curvature matrix: for one score, and for a
-# softmax of up to ten classes, whose matrix has a block for every pair of scores.
+# softmax of up to ten classes, whose matrix has a block for every pair of scores. Problems that are not convex need a
+# hundred iterations with them, since they use the expected curvature only, and ten with the matrix.
 _WHOLE_MATRIX, _WHOLE_SOFTMAX_MATRIX, _WHOLE_SOFTMAX_SCORES = 400, 200, 10
+_WHOLE_MATRIX_IF_NOT_CONVEX = 1500
 
 
 class Status(Enum):
@@ -137,7 +139,10 @@ def _accepted(problem: Problem, at: Point, step: Array, new: Point, contraction:
 def _direction_for(problem: Problem, coef: Array) -> Direction:
     if problem.lasso > 0.0:
         return ProximalNewtonDirection(problem)
-    if coef.size <= (_WHOLE_MATRIX if len(coef) == 1 else _WHOLE_SOFTMAX_MATRIX) and len(coef) <= _WHOLE_SOFTMAX_SCORES:
+    largest = _WHOLE_MATRIX if len(coef) == 1 else _WHOLE_SOFTMAX_MATRIX
+    if not problem.convex:
+        largest = _WHOLE_MATRIX_IF_NOT_CONVEX
+    if coef.size <= largest and len(coef) <= _WHOLE_SOFTMAX_SCORES:
         return NewtonDirection(problem)
     return ConjugateGradientDirection(problem)
 
