@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from properly import load, load_metadata
-from properly.cli.candidates import AUTO, CANDIDATES, Setting, build_candidates, checked_methods
+from properly.comparison.candidates import AUTO, CANDIDATES, Setting, build_candidates, checked_methods
 from properly.metrics import log_loss
 from properly.tables import read_table
 
@@ -168,7 +168,7 @@ def test_auto_leaves_out_what_does_not_suit(monkeypatch):
     found, notes = build_candidates(["auto"], Setting([50, 40, 10], [], 0))
     assert set(found) <= set(AUTO) - {"gev"}
     assert notes[0] == "gev is for two classes, the target has 3"
-    monkeypatch.setattr("properly.cli.candidates.find_spec", lambda name: None)
+    monkeypatch.setattr("properly.comparison.candidates.find_spec", lambda name: None)
     found, notes = build_candidates(["auto"], Setting([50, 50], [], 0))
     assert "boosting" not in found
     assert 'pip install "properly[cli]"' in notes[0]

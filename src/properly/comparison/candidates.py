@@ -1,0 +1,259 @@
+"""The models that are compared, by name, and the settings that each is tried with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from importlib.util import find_spec
+from typing import Any, NamedTuple
+
+from properly.inputs.misuse import Misuse
+from properly.linear import (
+    GEVCanonicalRegressionCV,
+    ProperLinearClassifier,
+    RareEventLogisticRegression,
+    TailoredLinearClassifierCV,
+)
+from properly.tables.expansions import ExpandedFeatures
+from properly.tables.models import LinearFeatures
+
+_CS = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)  # from the strongest penalty on
+_WIDTHS = (0.1, 0.3, 1.0)
+_LEAVES = (2, 5)  # rows in a leaf of a forest
+_FOREST_ROWS = 20_000  # that a tree of a forest sees at most
+_N_TREES = 150
+_ROWS_FOR_THREADS = 5_000  # with fewer, threads of a forest wait for one another
+_ROUGH = 1e-4  # tolerance of fits that are chosen from: their loss is right to 1e-8
+
+
+class Setting(NamedTuple):
+    """What a model is built for."""
+
+    class_rows: list[int]  # of every class
+    categorical: list[int]  # the columns that hold codes of categories
+    seed: int
+    n_features: int = 1  # of a linear model: numbers, and categories
+    number: float = 0.0  # what stands after the colon
+
+    @property
+    def n_rows(self) -> int:
+        return sum(self.class_rows)
+
+
+class Option(NamedTuple):
+    """A setting of a candidate: features in front of it (None: the table as it is) and a classifier."""
+
+    features: Any
+    classifier: Any
+
+
+class Candidate(NamedTuple):
+    """A model, the settings to choose from, and what it needs."""
+
+    about: str
+    options: Callable[[Setting], Iterator[Option]]
+    effort: float = 1.0  # about how long it takes, relative to logistic regression
+    suits: Callable[[Setting], bool] = lambda setting: True  # whether "auto" tries it
+    two_classes: bool = False
+    class_rows: int = 0  # that every class must have, because there is a cross-validation inside
+    number: str = ""  # what the number after the colon is, if there must be one
+    package: str = ""  # that must be installed
+    extra: str = ""  # the package that is installed instead, if not properly[cli]
+    certain: bool = False  # whether it may give a class the probability 0, so that an average needs it calibrated
+
+    def usage(self, name: str) -> str:
+        return f"{name}:P" if self.number else name
+
+
+def _path(features: Callable[[Setting], Any], Cs: Sequence[float] = _CS, **options: Any) -> Callable[..., Any]:
+    """A linear model with penalties from strong to weak."""
+
+    def settings(setting: Setting) -> Iterator[Option]:
+        built = features(setting)
+        return (Option(built, ProperLinearClassifier(C=C, tol=_ROUGH, **options)) for C in Cs)
+
+    return settings
+
+
+def _linear(setting: Setting) -> Any:
+    return LinearFeatures(setting.categorical)
+
+
+def _one(build: Callable[[Setting], Any], features: Callable[[Setting], Any] = lambda setting: None) -> Any:
+    """A model without settings to choose from."""
+    return lambda setting: iter([Option(features(setting), build(setting))])
+
+
+def _kernel(setting: Setting) -> Iterator[Option]:
+    for width in _WIDTHS:
+        features = ExpandedFeatures("kernel", setting.categorical, width=width, random_state=setting.seed)
+        yield from _path(lambda _: features, _CS[3:])(setting)  # noqa: B023  # used at once
+
+
+def _forest(name: str) -> Callable[[Setting], Iterator[Option]]:
+    def settings(setting: Setting) -> Iterator[Option]:
+        from sklearn import ensemble
+
+        share = _FOREST_ROWS / setting.n_rows
+        sample = {"bootstrap": True, "max_samples": share} if share < 1.0 else {}
+        for leaf in _LEAVES:
+            jobs = -1 if setting.n_rows >= _ROWS_FOR_THREADS else None
+            forest = getattr(ensemble, name)
+            yield Option(
+                None, forest(_N_TREES, min_samples_leaf=leaf, n_jobs=jobs, random_state=setting.seed, **sample)
+            )
+
+    return settings
+
+
+def _boosting(setting: Setting) -> Any:
+    from properly.boosting import ProperBoostingClassifier
+
+    return ProperBoostingClassifier(categorical_features=setting.categorical or None, random_state=setting.seed)
+
+
+def _tree(setting: Setting) -> Any:
+    from properly.tree import ProperTreeClassifier
+
+    return ProperTreeClassifier(categorical_features=setting.categorical or None)
+
+
+def _of_package(package: str, name: str, **options: Any) -> Callable[[Setting], Any]:
+    def build(setting: Setting) -> Any:
+        from importlib import import_module
+
+        return getattr(import_module(package), name)(random_state=setting.seed, **options)
+
+    return build
+
+
+# From the simplest to the most complicated; of models that are equally good, the first is chosen.
+CANDIDATES: dict[str, Candidate] = {
+    "logistic": Candidate("logistic regression, with a penalty chosen on held-out rows", _path(_linear)),
+    "probit": Candidate("probit regression, likewise", _path(_linear, link="probit")),
+    "cloglog": Candidate("complementary log-log regression, likewise", _path(_linear, link="cloglog")),
+    "firth": Candidate(
+        "logistic regression without first-order bias",
+        _one(lambda _: RareEventLogisticRegression("firth"), _linear),
+        two_classes=True,
+    ),
+    "gev": Candidate(
+        "GEV-canonical regression, averaged over its shapes",
+        _one(lambda _: GEVCanonicalRegressionCV(), _linear),
+        effort=2.0,
+        suits=lambda setting: setting.n_features <= 300,
+        two_classes=True,
+        class_rows=10,
+        certain=True,
+    ),
+    "tailored": Candidate(
+        "a linear model for decisions at the threshold P",
+        _one(lambda setting: TailoredLinearClassifierCV(setting.number), _linear),
+        effort=2.0,
+        two_classes=True,
+        class_rows=10,
+        number="the threshold",
+    ),
+    "tree": Candidate("one decision tree, averaged over its prunings", _one(_tree), effort=2.0),
+    "additive": Candidate(
+        "logistic regression in which the effect of a number may bend",
+        _path(lambda setting: ExpandedFeatures("bends", setting.categorical), _CS[:6]),
+        effort=2.0,
+        suits=lambda setting: setting.n_features <= 300,
+    ),
+    "products": Candidate(
+        "logistic regression with squares and products of columns",
+        _path(lambda setting: ExpandedFeatures("products", setting.categorical), _CS[:6]),
+        effort=3.0,
+        suits=lambda setting: setting.n_features <= 40 and setting.n_rows * setting.n_features**2 <= 2e7,
+    ),
+    "kernel": Candidate(
+        "logistic regression with a Gaussian kernel",
+        _kernel,
+        effort=6.0,
+        suits=lambda setting: setting.n_rows * len(setting.class_rows) <= 100_000,
+    ),
+    "boosting": Candidate("gradient-boosted trees", _one(_boosting), effort=10.0, package="lightgbm"),
+    "extra_trees": Candidate("extremely randomised trees", _forest("ExtraTreesClassifier"), effort=8.0, certain=True),
+    "forest": Candidate("a random forest", _forest("RandomForestClassifier"), effort=12.0, certain=True),
+    "xgboost": Candidate(
+        "gradient-boosted trees of XGBoost",
+        _one(_of_package("xgboost", "XGBClassifier")),
+        effort=10.0,
+        package="xgboost",
+        extra="xgboost",
+    ),
+    "catboost": Candidate(
+        "gradient-boosted trees of CatBoost",
+        _one(_of_package("catboost", "CatBoostClassifier", verbose=False, allow_writing_files=False)),
+        effort=30.0,
+        package="catboost",
+        extra="catboost",
+    ),
+}
+AUTO = ("logistic", "gev", "additive", "products", "kernel", "boosting", "extra_trees", "forest")
+
+
+def checked_methods(methods: str | Sequence[str]) -> list[str]:
+    """Names of candidates, in a list or separated by commas; each perhaps with a number after a colon.
+
+    >>> checked_methods("logistic,tailored:0.1")
+    ['logistic', 'tailored:0.1']
+    """
+    wanted = [name.strip() for name in (methods.split(",") if isinstance(methods, str) else methods)]
+    for each in wanted:
+        name, _, number = each.partition(":")
+        if each == "auto":
+            continue
+        if name not in CANDIDATES:
+            raise ValueError(f"there is no method {name!r}; the methods are auto, {', '.join(CANDIDATES)}")
+        if CANDIDATES[name].number:
+            _check_number(name, number)
+        elif number:
+            raise ValueError(f"the method {name} takes no number, got {each!r}")
+    return wanted
+
+
+def _check_number(name: str, text: str) -> None:
+    try:
+        inside = 0.0 < float(text) < 1.0
+    except ValueError:
+        inside = False
+    if not inside:
+        raise ValueError(
+            f"the method {name} needs {CANDIDATES[name].number} after a colon, such as {name}:0.1, which must be a "
+            f"number between 0 and 1, got {text!r}"
+        )
+
+
+def build_candidates(methods: Sequence[str], setting: Setting) -> tuple[dict[str, list[Option]], list[str]]:
+    """The settings of every model by its name, from the simplest on, and notes on those that "auto" leaves out."""
+    found: dict[str, list[Option]] = {}
+    notes = []
+    wanted = dict.fromkeys(name for entry in methods for name in (AUTO if entry == "auto" else (entry,)))
+    for each in sorted(wanted, key=lambda name: list(CANDIDATES).index(name.partition(":")[0])):
+        name, _, number = each.partition(":")
+        reason = _unsuitable(name, setting, each in methods)
+        if not reason:
+            found[each] = list(CANDIDATES[name].options(setting._replace(number=float(number or 0.0))))
+        elif each in methods:
+            raise Misuse(f"{reason}.")
+        else:
+            notes.append(reason)
+    return found, notes
+
+
+def _unsuitable(name: str, setting: Setting, asked: bool) -> str:
+    """Why a model cannot be fitted to such data, or takes too long if nobody asks for it; "" if neither."""
+    candidate = CANDIDATES[name]
+    if candidate.two_classes and len(setting.class_rows) > 2:
+        return f"{name} is for two classes, the target has {len(setting.class_rows)}"
+    if min(setting.class_rows) < candidate.class_rows:
+        rarest = min(setting.class_rows)
+        return f"{name} needs {candidate.class_rows} rows of every class, the rarest has {rarest}"
+    if candidate.package and find_spec(candidate.package) is None:
+        install = candidate.extra or '"properly[cli]"'
+        return f"{name} needs {candidate.package}, which is not installed: pip install {install}"
+    if not asked and not candidate.suits(setting):
+        size = f"{setting.n_rows:,} rows, {setting.n_features} features and {len(setting.class_rows)} classes"
+        return f"{name} was not tried, since it takes long with {size}; name it as a method to try it"
+    return ""
