@@ -351,9 +351,9 @@ def _importances(best: BestProbabilities, rows: Rows, seed: int) -> Importances 
         found = importances_of(best.parts_[0].model.classifier, columns)
         if found is not None:
             return found
-    return (
-        shuffled_importances(best, rows.X, rows.labels.codes, columns, seed) if len(columns) <= _MOST_SHUFFLED else None
-    )
+    if len(columns) > _MOST_SHUFFLED:
+        return None
+    return shuffled_importances(best, rows.X, rows.labels.codes, columns, seed)
 
 
 def _audit(comparison: Comparison, rows: Rows, classes: list[str], seed: int) -> Audit:
