@@ -97,7 +97,12 @@ def _own(model: Any) -> Any:
     elif held := [name for name in ("estimator_", "classifier_", "classifier") if hasattr(model, name)]:
         setattr(model, held[0], traceable(getattr(model, held[0])))
     if isinstance(model, ProperBoostingClassifier):
-        trees = [None if booster is None else booster.dump_model() for booster in model._trees()]
+        width = len(model.starts_) // len(model.models_)
+        trees = [
+            dumped
+            for booster in model._trees()
+            for dumped in ([None] * width if booster is None else [booster.dump_model()])
+        ]
         model._scores = once(lambda X: tree_sums(trees, model._read(X)) + constant(model.starts_, X))  # type: ignore[method-assign]
     if isinstance(model, LogScoreClassifier):
         model._log_scores = once(model._log_scores)  # type: ignore[method-assign]
