@@ -204,7 +204,9 @@ def test_log_loss_of_many_classes_is_lightgbms():
     assert np.mean(np.abs(one - other)) < 2e-3
     assert ours.best_iteration_.tolist() == [30, 30, 30]
     assert len(ours.models_) == 1
-    np.testing.assert_allclose(ours.train_losses_[0][-1], log_loss(codes[:2000], ours.predict_proba(X[:2000]), sample_weight=weight))
+    np.testing.assert_allclose(
+        ours.train_losses_[0][-1], log_loss(codes[:2000], ours.predict_proba(X[:2000]), sample_weight=weight)
+    )
     stages = list(ours.staged_decision_function(X))
     np.testing.assert_allclose(stages[-1], ours.decision_function(X), rtol=1e-9)
     assert "30 trees for log loss" in ours.summary_

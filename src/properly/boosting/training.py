@@ -133,12 +133,11 @@ class Trainer:
             text = fit.booster.model_to_string(num_iteration=fit.trees)
             gains = fit.booster.feature_importance("gain", iteration=fit.trees)
         validation, held_out = (np.empty(0), None) if judge is None else (np.array(judge.history), judge.scores())
-        return Boosted(
-            text, fit.start, fit.trees, log_trees, growth, np.array(losses), validation, gains, held_out
-        )
+        return Boosted(text, fit.start, fit.trees, log_trees, growth, np.array(losses), validation, gains, held_out)
 
     def _judged(self, composite: AnyComposite, positive: int, growths: Sequence[Growth], limits: Limits) -> Judge:
         """Trees on all splits, grown in the best way, as many as are best for held-out rows."""
+
         def grown(growth: Growth, pairs: Sequence[tuple[Part, Part]]) -> Judge:
             judge = Judge(self, growth, pairs, composite, positive)
             judge.boost(limits)
@@ -237,9 +236,7 @@ class Judge:
 
     def plan(self, more: float, most: int) -> list[tuple[AnyComposite, int]]:
         """Losses to be minimised and numbers of rounds, for `more` times as many rows, but at most so many each."""
-        first, second = (
-            min(round(more * rounds), most) for rounds in (self.log_rounds, self.rounds - self.log_rounds)
-        )
+        first, second = (min(round(more * rounds), most) for rounds in (self.log_rounds, self.rounds - self.log_rounds))
         later = [(self.composite, second)]
         return [(_log_loss(self.composite), first), *later] if first else later
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import KW_ONLY, dataclass
 from time import perf_counter
 from typing import Any, NamedTuple, Self
@@ -10,6 +11,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Tags
+from threadpoolctl import threadpool_limits
 
 from properly.calibration.methods import METHODS
 from properly.classifier import LogScoreClassifier, difference
@@ -34,6 +36,7 @@ _AVERAGE_REASON = (
     "averages vary less from sample to sample, and its score exceeds the best by no more than two standard errors of "
     "the difference"
 )
+_CELLS_FOR_THREADS = 1_000_000
 _FEW_ROWS = 1_000  # with fewer, folds are made several times
 _REPEATS = 2
 Progress = Callable[[float, str], None]
@@ -330,12 +333,13 @@ class Search:
     def _try(self, name: str, options: list[Option], tell: Callable[[float], None]) -> None:
         start = perf_counter()
         try:
-            tuned = tune(options, self.X, self.rows, tell)
-            after = None if self.calibration == "none" else calibrated(tuned.log_p, self.rows, self._method)
-            found = Tried.of(name, tuned, after, self.calibration, self.rows)
-            fitted = None
-            if found.score <= min((each.score for each in self.tried.values()), default=np.inf):
-                fitted = fit_to_all(tuned.option, self.X, self.rows)
+            # Threads of BLAS wait for one another longer than small data take.
+            with threadpool_limits(1, "blas") if self.X.size < _CELLS_FOR_THREADS else nullcontext():
+                tuned = tune(options, self.X, self.rows, tell)
+                after = None if self.calibration == "none" else calibrated(tuned.log_p, self.rows, self._method)
+                found, fitted = Tried.of(name, tuned, after, self.calibration, self.rows), None
+                if found.score <= min((each.score for each in self.tried.values()), default=np.inf):
+                    fitted = fit_to_all(tuned, self.X, self.rows)
         except OutOfTime:
             self.notes.append(f"{name} was given up: the time budget was used up")
             return
@@ -401,7 +405,7 @@ class Search:
         tuned = self.tried[name].tuned
         if name not in self.fitted:
             self.tell(0.97, f"{name}, on all rows")
-            self.fitted[name] = fit_to_all(tuned.option, self.X, self.rows)
+            self.fitted[name] = fit_to_all(tuned, self.X, self.rows)
         return CalibratedPart(
             self.fitted[name], calibrator_for(tuned.log_p, self.rows, self._method) if with_calibration else None
         )

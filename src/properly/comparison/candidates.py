@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
+from sklearn.linear_model import LogisticRegression
+
 from properly.inputs.misuse import Misuse
 from properly.linear import (
     GEVCanonicalRegressionCV,
@@ -44,6 +46,7 @@ class Option(NamedTuple):
 
     features: Any
     classifier: Any
+    own_folds: bool = False  # whether it fits folds itself, given as `cv`, and keeps what it predicts for them
 
 
 class Candidate(NamedTuple):
@@ -74,6 +77,20 @@ def _path(features: Callable[[Setting], Any], Cs: Sequence[float] = _CS, **optio
     return settings
 
 
+def _wide_path(kind: str, Cs: Sequence[float], **options: Any) -> Callable[..., Any]:
+    """Logistic regression of many features; for several classes by scikit-learn, whose solver is faster there."""
+
+    def settings(setting: Setting) -> Iterator[Option]:
+        built = ExpandedFeatures(kind, setting.categorical, random_state=setting.seed, **options)
+        for C in Cs:
+            by_newton = len(setting.class_rows) == 2
+            yield Option(
+                built, ProperLinearClassifier(C=C, tol=_ROUGH) if by_newton else LogisticRegression(C=C, max_iter=2000)
+            )
+
+    return settings
+
+
 def _linear(setting: Setting) -> Any:
     return LinearFeatures(setting.categorical)
 
@@ -85,8 +102,7 @@ def _one(build: Callable[[Setting], Any], features: Callable[[Setting], Any] = l
 
 def _kernel(setting: Setting) -> Iterator[Option]:
     for width in _WIDTHS:
-        features = ExpandedFeatures("kernel", setting.categorical, width=width, random_state=setting.seed)
-        yield from _path(lambda _: features, _CS[3:])(setting)  # noqa: B023  # used at once
+        yield from _wide_path("kernel", _CS[3:], width=width)(setting)
 
 
 def _forest(name: str) -> Callable[[Setting], Iterator[Option]]:
@@ -105,10 +121,18 @@ def _forest(name: str) -> Callable[[Setting], Iterator[Option]]:
     return settings
 
 
-def _boosting(setting: Setting) -> Any:
-    from properly.boosting import ProperBoostingClassifier
+def _boosting(extra_trees: bool) -> Callable[[Setting], Iterator[Option]]:
+    """The ways of growing trees that `ProperBoostingClassifier` tries, with random thresholds or with the best."""
 
-    return ProperBoostingClassifier(categorical_features=setting.categorical or None, random_state=setting.seed)
+    def settings(setting: Setting) -> Iterator[Option]:
+        from properly.boosting.classifier import _GROWTHS, ProperBoostingClassifier
+
+        given: dict[str, Any] = {"categorical_features": setting.categorical or None, "random_state": setting.seed}
+        for growth in _GROWTHS:
+            if growth.extra_trees == extra_trees:
+                yield Option(None, ProperBoostingClassifier(**growth._asdict(), **given), own_folds=True)
+
+    return settings
 
 
 def _tree(setting: Setting) -> Any:
@@ -156,13 +180,13 @@ CANDIDATES: dict[str, Candidate] = {
     "tree": Candidate("one decision tree, averaged over its prunings", _one(_tree), effort=2.0),
     "additive": Candidate(
         "logistic regression in which the effect of a number may bend",
-        _path(lambda setting: ExpandedFeatures("bends", setting.categorical), _CS[:6]),
+        _wide_path("bends", _CS[:6]),
         effort=2.0,
         suits=lambda setting: setting.n_features <= 300,
     ),
     "products": Candidate(
         "logistic regression with squares and products of columns",
-        _path(lambda setting: ExpandedFeatures("products", setting.categorical), _CS[:6]),
+        _wide_path("products", _CS[:6]),
         effort=3.0,
         suits=lambda setting: setting.n_features <= 40 and setting.n_rows * setting.n_features**2 <= 2e7,
     ),
@@ -172,7 +196,10 @@ CANDIDATES: dict[str, Candidate] = {
         effort=6.0,
         suits=lambda setting: setting.n_rows * len(setting.class_rows) <= 100_000,
     ),
-    "boosting": Candidate("gradient-boosted trees", _one(_boosting), effort=10.0, package="lightgbm"),
+    "boosting": Candidate("gradient-boosted trees", _boosting(False), effort=10.0, package="lightgbm"),
+    "random_boosting": Candidate(
+        "gradient-boosted trees that split at random thresholds", _boosting(True), effort=10.0, package="lightgbm"
+    ),
     "extra_trees": Candidate("extremely randomised trees", _forest("ExtraTreesClassifier"), effort=8.0, certain=True),
     "forest": Candidate("a random forest", _forest("RandomForestClassifier"), effort=12.0, certain=True),
     "xgboost": Candidate(
@@ -190,7 +217,7 @@ CANDIDATES: dict[str, Candidate] = {
         extra="catboost",
     ),
 }
-AUTO = ("logistic", "gev", "additive", "products", "kernel", "boosting", "extra_trees", "forest")
+AUTO = ("logistic", "gev", "additive", "products", "kernel", "boosting", "random_boosting", "extra_trees", "forest")
 
 
 def checked_methods(methods: str | Sequence[str]) -> list[str]:

@@ -94,6 +94,14 @@ class Rows(NamedTuple):
         ]
         return np.concatenate(parts)
 
+    def splits(self, repeat: int, at: NDArray[np.intp]) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+        """Numbers of training and held-out rows among those at hand, fold by fold."""
+        folds = self.folds[repeat, at]
+        numbers = np.unique(folds)[int(self.forward) :]
+        return [
+            (np.flatnonzero(folds < k if self.forward else folds != k), np.flatnonzero(folds == k)) for k in numbers
+        ]
+
     def cross_learned(self, learn_apply: Callable[[Mask, Mask], NDArray[Any]]) -> NDArray[Any]:
         """What `learn_apply(train, test)` learns from held-out predictions of some folds and says about another.
 

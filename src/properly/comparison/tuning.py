@@ -18,6 +18,7 @@ from properly.comparison.candidates import Option
 from properly.comparison.rows import Rows
 from properly.crossfit import Mask
 from properly.inputs.scores import LogProbabilityReader
+from properly.linear import ProperLinearClassifier
 from properly.numeric.arrays import floats, namespace
 from properly.numeric.probabilities import Array
 from properly.tables.models import WithFeatures
@@ -60,6 +61,7 @@ class Tuned(NamedTuple):
 
     log_p: Array  # (repeats · n, K)
     option: Option
+    fitted: Any = None  # the model of all rows, if it was fitted on the way
 
 
 def tune(options: Sequence[Option], X: Array, rows: Rows, tell: Callable[[float], None]) -> Tuned:
@@ -72,20 +74,27 @@ def tune(options: Sequence[Option], X: Array, rows: Rows, tell: Callable[[float]
     features = _FoldFeatures(X, rows)
     found: list[Array] = []
     scores: list[float] = []
+    fitted: list[Any] = []
     for done, option in enumerate(options):
         path = [score for each, score in zip(options, scores, strict=False) if each.features is option.features]
         if option.features is not None and len(path) > 2 and path[-3] < path[-2] <= path[-1]:
             found.append(np.full_like(found[-1], -np.inf))
             scores.append(np.inf)
+            fitted.append(None)
             continue
 
         def told(share: float, done: int = done) -> None:
             tell((done + share) / len(options))
 
-        found.append(_held_out(option, features, rows, told))
+        if option.own_folds:
+            log_p, model = _own_folds(option, X, rows, told)
+        else:
+            log_p, model = _held_out(option, features, rows, told), None
+        found.append(log_p)
+        fitted.append(model)
         scores.append(float(np.mean(_losses(found[-1], rows)[rows.judged])))
     if len(found) == 1:
-        return Tuned(found[0], options[0])
+        return Tuned(found[0], options[0], fitted[0])
     log_p, losses = np.array(found), np.array([_losses(each, rows) for each in found])
     weight = np.ones(losses.shape[1]) if rows.weight is None else rows.repeated(rows.weight)
 
@@ -96,7 +105,8 @@ def tune(options: Sequence[Option], X: Array, rows: Rows, tell: Callable[[float]
     chosen = np.nan_to_num(
         rows.cross_learned(lambda train, test: np.full(test.sum(), float(best(train)))), nan=float(usual)
     )
-    return Tuned(log_p[chosen.astype(np.intp), np.arange(len(chosen))], options[best(rows.judged)])
+    final = best(rows.judged)
+    return Tuned(log_p[chosen.astype(np.intp), np.arange(len(chosen))], options[final], fitted[final])
 
 
 def _losses(log_p: Array, rows: Rows) -> Array:
@@ -141,6 +151,16 @@ def _held_out(option: Option, features: _FoldFeatures, rows: Rows, tell: Callabl
     return rows.cross_fitted(fit_predict, tell)
 
 
+def _own_folds(option: Option, X: Array, rows: Rows, tell: Callable[[float], None]) -> tuple[Array, Any]:
+    """The same of a classifier that divides the rows itself and keeps its predictions for those held out."""
+    parts, everything = [], np.arange(len(rows.codes))
+    for repeat in range(len(rows.folds)):
+        tell(repeat / len(rows.folds))
+        classifier = clone(option.classifier).set_params(cv=rows.splits(repeat, everything))
+        parts.append(np.log(_fitted(classifier, X, rows, everything).held_out_proba_))
+    return np.concatenate(parts), classifier
+
+
 def _fitted(classifier: Any, X: Array, rows: Rows, at: NDArray[np.intp]) -> Any:
     options = {}
     if rows.weight is not None:
@@ -165,22 +185,21 @@ def with_folds(classifier: Any, rows: Rows, at: NDArray[np.intp]) -> Any:
     classifier = clone(classifier)
     if (rows.groups is None and not rows.forward) or "cv" not in classifier.get_params(deep=False):
         return classifier
-    folds = rows.folds[0, at]
-    present = np.unique(folds)
-    splits = [((folds < k if rows.forward else folds != k).nonzero()[0], (folds == k).nonzero()[0]) for k in present]
     n_classes = len(np.unique(rows.codes[at]))
-    whole = [each for each in splits if len(np.unique(rows.codes[at][each[0]])) == n_classes]
+    whole = [each for each in rows.splits(0, at) if len(np.unique(rows.codes[at][each[0]])) == n_classes]
     return classifier.set_params(cv=whole) if whole else classifier
 
 
-def fit_to_all(option: Option, X: Array, rows: Rows) -> Any:
+def fit_to_all(tuned: Tuned, X: Array, rows: Rows) -> Any:
     """The chosen setting, fitted to all rows."""
-    everything = np.arange(len(rows.codes))
+    if tuned.fitted is not None:
+        return tuned.fitted
+    option, everything = tuned.option, np.arange(len(rows.codes))
     classifier = with_folds(option.classifier, rows, everything)
     if option.features is None:
         return _fitted(classifier, X, rows, everything)
-    if hasattr(classifier, "tol") and hasattr(classifier, "C"):
-        classifier.set_params(tol=type(classifier)().tol)
+    if isinstance(classifier, ProperLinearClassifier):
+        classifier.set_params(tol=ProperLinearClassifier.tol)  # settings are compared by rough fits
     return _fitted(WithFeatures(option.features, classifier), X, rows, everything)
 
 
