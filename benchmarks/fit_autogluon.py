@@ -15,7 +15,7 @@ from multiprocessing import Pool
 import pandas as pd
 from autogluon.tabular import TabularPredictor
 
-SECONDS, CORES, MARGIN = 40.0, 2, 1.25
+SECONDS, CORES, MARGIN = 40.0, 2, 1.4
 NEURAL = ["NN_TORCH", "FASTAI"]
 
 

@@ -26,7 +26,7 @@ loss) have one column for each. AutoGluon {autogluon}: medium quality without ne
 splits, in at least the processor time of 40 s on two quiet cores (the machine was shared, so the limit in seconds was
 longer); where others have ten splits, its difference to them on the three is added to their mean on the ten. A
 probability of 0 for the class that came counts as 2e-16. Classes with fewer than 10 rows are left out: {left_out}.
-abalone: up to 8 rings, 9 or 10, more. {versions}.
+abalone: up to 8 rings, 9 or 10, more. A dash: not run; the last table has the number of runs. {versions}.
 """
 
 
