@@ -204,14 +204,16 @@ def test_log_loss_of_many_classes_is_lightgbms():
     assert np.mean(np.abs(one - other)) < 2e-3
     assert ours.best_iteration_.tolist() == [30, 30, 30]
     assert len(ours.models_) == 1
-    np.testing.assert_allclose(ours.train_losses_[0][-1], log_loss(codes[:2000], ours.predict_proba(X[:2000]), sample_weight=weight))
+    np.testing.assert_allclose(
+        ours.train_losses_[0][-1], log_loss(codes[:2000], ours.predict_proba(X[:2000]), sample_weight=weight)
+    )
     stages = list(ours.staged_decision_function(X))
     np.testing.assert_allclose(stages[-1], ours.decision_function(X), rtol=1e-9)
     assert "30 trees for log loss" in ours.summary_
 
 
 def test_the_number_of_trees_comes_from_folds_and_all_rows_are_fitted():
-    """The same as boosting by hand: on the other folds, stopping where the pooled loss is smallest, then on all rows."""
+    """The same as by hand: on the other folds, stopping where the pooled loss is smallest, then on all rows."""
     X, y = data(600)
     X = np.round(X)  # few distinct values, so that bins do not depend on the number of rows
     folds = np.arange(600) % 3

@@ -107,9 +107,7 @@ def stratified_splits(codes: Indices, n_folds: int, random: np.random.RandomStat
     return [(np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in np.unique(folds[folds >= 0])]
 
 
-def splits_of(
-    cv: Any, codes: Indices, counted: Indices, n_rows: int, random: np.random.RandomState
-) -> list[Split]:
+def splits_of(cv: Any, codes: Indices, counted: Indices, n_rows: int, random: np.random.RandomState) -> list[Split]:
     """Training and held-out rows of a number of folds, or of what else scikit-learn takes as `cv`.
 
     `codes` are the classes of the rows `counted`, which have a positive weight, among `n_rows`; the result numbers

@@ -64,7 +64,7 @@ class Boosted(NamedTuple):
     train_losses: Array
     validation_losses: Array
     gains: Array  # by which splits at each feature have lowered the loss
-    held_out: Array | None  # the scores of held-out rows, of shape (rows, scores)
+    held_out: Array  # the scores of held-out rows, split after split
 
 
 class Part(NamedTuple):
@@ -132,13 +132,12 @@ class Trainer:
         if fit.trees:
             text = fit.booster.model_to_string(num_iteration=fit.trees)
             gains = fit.booster.feature_importance("gain", iteration=fit.trees)
-        validation, held_out = (np.empty(0), None) if judge is None else (np.array(judge.history), judge.scores())
-        return Boosted(
-            text, fit.start, fit.trees, log_trees, growth, np.array(losses), validation, gains, held_out
-        )
+        validation, held_out = (np.empty(0),) * 2 if judge is None else (np.array(judge.history), judge.scores())
+        return Boosted(text, fit.start, fit.trees, log_trees, growth, np.array(losses), validation, gains, held_out)
 
     def _judged(self, composite: AnyComposite, positive: int, growths: Sequence[Growth], limits: Limits) -> Judge:
         """Trees on all splits, grown in the best way, as many as are best for held-out rows."""
+
         def grown(growth: Growth, pairs: Sequence[tuple[Part, Part]]) -> Judge:
             judge = Judge(self, growth, pairs, composite, positive)
             judge.boost(limits)
@@ -237,9 +236,7 @@ class Judge:
 
     def plan(self, more: float, most: int) -> list[tuple[AnyComposite, int]]:
         """Losses to be minimised and numbers of rounds, for `more` times as many rows, but at most so many each."""
-        first, second = (
-            min(round(more * rounds), most) for rounds in (self.log_rounds, self.rounds - self.log_rounds)
-        )
+        first, second = (min(round(more * rounds), most) for rounds in (self.log_rounds, self.rounds - self.log_rounds))
         later = [(self.composite, second)]
         return [(_log_loss(self.composite), first), *later] if first else later
 
@@ -264,7 +261,7 @@ class Judge:
         patience: int | None,
         row_losses: RowLosses = Labels.losses,
     ) -> bool:
-        """Add trees that minimise `composite`, then go back to the smallest mean of `row_losses`; whether that fell clearly.
+        """Add trees that minimise `composite`, then go back to the smallest mean of `row_losses`: is it clearly less?
 
         Without patience, none are taken back.
         """
@@ -296,8 +293,9 @@ class Judge:
         self.rounds = rounds
 
 
-def _log_loss(composite: AnyComposite) -> Composite:
-    return Composite(LogLoss(), composite.link)
+def _log_loss(composite: AnyComposite) -> AnyComposite:
+    """Through the same link."""
+    return Composite(LogLoss(), composite.link) if isinstance(composite, Composite) else composite.convex_companion
 
 
 def _log_loss_comes_first(composite: AnyComposite) -> bool:

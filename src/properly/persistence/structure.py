@@ -222,7 +222,10 @@ def _check_boosting(model: Any) -> None:
     texts = getattr(model, "models_", [])
     if texts:
         width = len(model.starts_) // len(texts)
-        _require(width * len(texts) == len(model.starts_) and width in (1, len(model.classes_)), "boosted trees have other scores")
+        _require(
+            width * len(texts) == len(model.starts_) and width in (1, len(model.classes_)),
+            "boosted trees have other scores",
+        )
         trees = [check_text(text, model.n_features_in_, width) if text else 0 for text in texts]
         stated = np.array_equal(np.repeat(trees, width), model.best_iteration_)
         _require(stated, "boosted trees are not as many as stated")
