@@ -213,7 +213,7 @@ def test_log_loss_of_many_classes_is_lightgbms():
 
 
 def test_the_number_of_trees_comes_from_folds_and_all_rows_are_fitted():
-    """The same as boosting by hand: on the other folds, stopping where the pooled loss is smallest, then on all rows."""
+    """The same as by hand: on the other folds, stopping where the pooled loss is smallest, then on all rows."""
     X, y = data(600)
     X = np.round(X)  # few distinct values, so that bins do not depend on the number of rows
     folds = np.arange(600) % 3

@@ -64,7 +64,7 @@ def test_texts_of_several_scores():
         (r"num_leaves=\d+", "num_leaves=0", "the size of a tree"),
         (r"num_leaves=\d+", "num_leaves=1", "the size of a tree|the length of"),
         (r"num_class=1", "num_class=2", "its number of scores"),
-        (r"num_cat=\d+", "num_cat=9", "the length of cat_boundaries|the number"),
+        (r"num_cat=\d+", "num_cat=9", "the size of a tree|the length of cat_boundaries|the number"),
         (r"(cat_threshold=\d+)", r"\g<1> 1", "the length of cat_threshold"),
         (r"cat_boundaries=0", "cat_boundaries=1", "the bounds of sets"),
         (r"(decision_type=)\d+", r"\g<1>99", "a kind of split"),

@@ -36,7 +36,8 @@ _STARTS = {"log loss": True, "base rate": False}
 _UNSAVED = ("_boosters", "held_out_proba_")  # read from texts again, and only of use with the training rows
 _GROWTHS = (
     Growth(63, 5, 1.0, 0.7, 1.0, True),
-    Growth(31, 5, 3.0, 0.7, 0.7, False),
+    Growth(8, 5, 1.0, 0.7, 1.0, True),
+    Growth(31, 5, 3.0, 0.5, 0.7, False),
     Growth(6, 10, 1.0, 0.5, 0.8, False),
 )
 
@@ -47,8 +48,10 @@ class ProperBoostingClassifier(LinkScoreClassifier):
 
     Minimises the mean of loss(y, v(x)) (the smaller the better) over scores v = ψ(ȳ) + Σ trees, with ψ the link and ȳ
     the base rate, one small tree at a time: LightGBM grows it from the gradient and curvature of the loss. The
-    probability is that of the link, p = ψ⁻¹(v). Boosting goes on until the loss of held-out rows no longer falls:
-    more trees may still rank the rows better, but their probabilities become overconfident.
+    probability is that of the link, p = ψ⁻¹(v). More trees may still rank the rows better when their probabilities have
+    long become overconfident. So the rows are divided into folds, and the number of trees, and how they grow, are those
+    with the smallest loss of rows that were held out; then all rows are fitted in this way, with as many more trees as
+    there are more rows.
 
     By default a loss other than log loss is minimised in two phases (see `start`): trees for log loss until held-out
     log loss no longer falls, then trees for `loss`, if they clearly lower it on held-out rows. Often they do not, above
@@ -75,30 +78,44 @@ class ProperBoostingClassifier(LinkScoreClassifier):
         If then the mean `loss` of held-out rows is larger than at the base rate, all trees are dropped, and boosting
         begins again as for "base rate". That is also used if the loss is log loss, if there is no early stopping, and
         if the link has p = 0 or 1 at a finite score.
-    n_estimators : int, default 300
+    n_estimators : int, default 2000
         The largest number of trees, for log loss and `loss` each.
-    learning_rate : float, default 0.1
+    learning_rate : float, default 0.05
         Factor on every tree.
-    max_depth : int or None, default 3
-        1 makes stumps, that is an additive model; None leaves it to `num_leaves`.
-    num_leaves : int, default 31
-        The largest number of leaves of a tree.
-    min_samples_leaf : int, default 20
-        The smallest number of rows in a leaf.
-    l2_regularization : float, default 0.0
+    num_leaves, min_samples_leaf : int or None, default None
+        The largest number of leaves of a tree (2 makes stumps, that is an additive model), and the smallest number of
+        rows in a leaf. For these and the next four, None means that four ways of growing trees are tried; what you set
+        holds in all of them. Without held-out rows the first way is taken.
+
+        ==========  ================  =================  ============  ===========  ===========
+        num_leaves  min_samples_leaf  l2_regularization  max_features  max_samples  extra_trees
+        ==========  ================  =================  ============  ===========  ===========
+        63          5                 1                  0.7           1            True
+        8           5                 1                  0.7           1            True
+        31          5                 3                  0.5           0.7          False
+        6           10                1                  0.5           0.8          False
+        ==========  ================  =================  ============  ===========  ===========
+    l2_regularization : float or None, default None
         Ridge penalty on the leaves, in the unit of log loss: as much as rows of weight 1 whose p (1-p) add up to this.
+    max_features, max_samples : float or None, default None
+        The share of features that a tree may use, and of rows that it is fitted to.
+    extra_trees : bool or None, default None
+        Whether a split tries one random threshold of each feature, and not all: such trees are less alike, and their
+        sum is smoother.
     early_stopping : bool, default True
         Whether to stop when the loss of held-out rows has not fallen for `n_iter_no_change` trees, and to go back
         to where it was smallest. False keeps all trees.
-    validation_fraction : float, default 0.1
-        The part of each class that is held out (at least a row), unless `fit` is given an `eval_set`. A class of a
-        single row is not held out; if fewer than two are, there is no early stopping.
-    n_iter_no_change : int, default 20
+    cv : int, splitter or pairs of row numbers, default 5
+        Which rows are held out, unless `fit` is given an `eval_set`: a number of folds, each with its share of every
+        class, or what else scikit-learn takes. For groups or periods pass pairs, such as
+        ``list(GroupKFold().split(X, y, groups))``. A class of a single row is not held out, and neither is a row of a
+        class that the training rows lack.
+    n_iter_no_change : int, default 50
     categorical_features : sequence of int, str or bool, or None, default None
         Which columns hold categories, besides those of a data frame's own type for them: positions, names or a
         mask. The categories may be numbers or strings.
     random_state : int, RandomState or None, default None
-        Draws the held-out rows; all else is deterministic.
+        Draws the folds, features, rows and thresholds.
     n_jobs : int or None, default None
         Threads. None takes one for every million cells of X, so that small data are not slowed down by threads that
         wait for one another; -1 takes all. "All" are as many as BLAS uses, which ``OMP_NUM_THREADS`` limits. A process
@@ -107,18 +124,25 @@ class ProperBoostingClassifier(LinkScoreClassifier):
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
-    link_ : the link between score and probability
+    link_ : the link between score and probability; None for a softmax
     models_ : list of str
-        LightGBM's text of the trees, one for each score: one score for two classes, otherwise one per class.
-    starts_ : array, the score ψ(ȳ) to which the trees add
+        LightGBM's text of the trees: one for two classes and for a softmax, otherwise one for each class.
+    starts_ : array, the scores of the base rates, to which the trees add
     best_iteration_ : array of int, how many trees each score has
     log_iterations_ : array of int
         How many of them minimise log loss. If that is all of them, as it often is, this is the log-loss booster.
     summary_ : str
         Which trees were kept, in words.
-    train_losses_, validation_losses_ : list of arrays
-        For each score, the mean of `loss` after 0, 1, 2, ... trees, including the last ones that were not kept; the
-        latter is empty if nothing was held out.
+    growths_ : list of dict, how the trees of each text were grown
+    train_losses_ : list of arrays
+        For each text, the mean of `loss` after 0, 1, 2, ... trees.
+    validation_losses_ : list of arrays
+        The same of held-out rows, all folds together, including the last trees that were not kept; empty if nothing was
+        held out.
+    held_out_proba_ : array of shape (n_samples, n_classes)
+        The probabilities of each row from the trees that were fitted without its fold; nan where it was in none. The
+        number of trees and their growth were chosen on these rows. It is not saved with the model, and not there with
+        an `eval_set`.
     feature_importances_ : array of shape (n_features,)
         The gain in loss by splits at each feature, as parts of 1 (all 0 without a split).
     categories_ : dict, the values seen in training of each categorical column, by its position
@@ -128,14 +152,18 @@ class ProperBoostingClassifier(LinkScoreClassifier):
     -----
     Missing values (nan) go to the side of a split where the loss is smaller. A category that was not seen in training
     counts as missing. Weights multiply losses, so weight 2 is the row twice and weight 0 none, but bins are made by
-    counting rows, and held-out rows are drawn one by one: a row given twice is not quite a row of weight 2. LightGBM
+    counting rows, and folds are drawn row by row: a row given twice is not quite a row of weight 2. LightGBM
     estimates the number of rows in a leaf from its share of the curvature, so `min_samples_leaf` holds only roughly;
     and it reads features below 1e-35 in size as 0.
 
-    Three and more classes: one score for each class against the rest, and the probabilities are divided by their sum.
+    Three and more classes: with log loss and the logit the scores of all classes grow together, and the probabilities
+    are their softmax. For other losses and links there is one score for each class against the rest, and the
+    probabilities are divided by their sum.
+
+    With many rows, the ways of growing trees are compared on as many folds as hold 10,000 rows.
 
     Steps use the largest of expected curvature, observed curvature, that of log loss, and |gradient|/100; see
-    `properly.boosting.training.Objective` for the reasons.
+    `properly.boosting.objective.Objective` for the reasons.
 
     References
     ----------
@@ -147,7 +175,7 @@ class ProperBoostingClassifier(LinkScoreClassifier):
     >>> from properly.datasets import make_rare_events
     >>> from properly.losses import BetaLoss
     >>> X, y, _ = make_rare_events(2000, 3, rate=0.2, random_state=0)
-    >>> model = ProperBoostingClassifier(BetaLoss.tailored(0.1, 10), max_depth=1, random_state=0).fit(X, y)
+    >>> model = ProperBoostingClassifier(BetaLoss.tailored(0.1, 10), num_leaves=2, random_state=0).fit(X, y)
     >>> model.predict_proba(X).shape
     (2000, 2)
     >>> print(model.summary_)
@@ -206,9 +234,8 @@ class ProperBoostingClassifier(LinkScoreClassifier):
                 stacklevel=2,
             )
         trainer = Trainer(rows, len(self.classes_), given, splits, list(self.categories_), params)
-        joint = isinstance(composite, SoftmaxComposite)
-        scored = [1] if joint or len(self.classes_) == 2 else range(len(self.classes_))
-        self.link_ = None if joint else composite.link
+        self.link_ = composite.link if isinstance(composite, Composite) else None
+        scored = [1] if self.link_ is None or len(self.classes_) == 2 else range(len(self.classes_))
         scores = [trainer.boost(composite, code, growths, limits) for code in scored]
         self._keep(scores)
         self._keep_held_out(scores, [counted[test] for _, test in splits], len(codes))

@@ -55,7 +55,7 @@ class Labels(NamedTuple):
         with np.errstate(all="ignore"):
             return composite._value(self.target, v)
 
-    def cautious_losses(self, composite: Composite, v: Array) -> Array:
+    def cautious_losses(self, composite: AnyComposite, v: Array) -> Array:
         """The expected losses if each of the n labels is wrong with probability 1/(n + 2).
 
         That none of n labels contradicts a forecast close to 0 or 1 does not mean that the next one will not: by
@@ -144,4 +144,5 @@ def _per_log_odds(link: Link, p: float, q: float) -> float:
 
 def _as_float32(x: Array) -> NDArray[np.float32]:
     """Finite in any case: an exponential loss may overflow, and a curvature at the edge of a link's support."""
-    return np.clip(np.nan_to_num(x), -_LARGEST, _LARGEST).astype(np.float32)
+    single = x.astype(np.float32)
+    return single if np.isfinite(single).all() else np.clip(np.nan_to_num(x), -_LARGEST, _LARGEST).astype(np.float32)

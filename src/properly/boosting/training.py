@@ -64,7 +64,7 @@ class Boosted(NamedTuple):
     train_losses: Array
     validation_losses: Array
     gains: Array  # by which splits at each feature have lowered the loss
-    held_out: Array | None  # the scores of held-out rows, of shape (rows, scores)
+    held_out: Array  # the scores of held-out rows, split after split
 
 
 class Part(NamedTuple):
@@ -132,7 +132,7 @@ class Trainer:
         if fit.trees:
             text = fit.booster.model_to_string(num_iteration=fit.trees)
             gains = fit.booster.feature_importance("gain", iteration=fit.trees)
-        validation, held_out = (np.empty(0), None) if judge is None else (np.array(judge.history), judge.scores())
+        validation, held_out = (np.empty(0),) * 2 if judge is None else (np.array(judge.history), judge.scores())
         return Boosted(text, fit.start, fit.trees, log_trees, growth, np.array(losses), validation, gains, held_out)
 
     def _judged(self, composite: AnyComposite, positive: int, growths: Sequence[Growth], limits: Limits) -> Judge:
@@ -261,7 +261,7 @@ class Judge:
         patience: int | None,
         row_losses: RowLosses = Labels.losses,
     ) -> bool:
-        """Add trees that minimise `composite`, then go back to the smallest mean of `row_losses`; whether that fell clearly.
+        """Add trees that minimise `composite`, then go back to the smallest mean of `row_losses`: is it clearly less?
 
         Without patience, none are taken back.
         """
@@ -293,8 +293,9 @@ class Judge:
         self.rounds = rounds
 
 
-def _log_loss(composite: AnyComposite) -> Composite:
-    return Composite(LogLoss(), composite.link)
+def _log_loss(composite: AnyComposite) -> AnyComposite:
+    """Through the same link."""
+    return Composite(LogLoss(), composite.link) if isinstance(composite, Composite) else composite.convex_companion
 
 
 def _log_loss_comes_first(composite: AnyComposite) -> bool:

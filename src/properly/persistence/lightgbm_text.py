@@ -133,8 +133,8 @@ def _check_children(left: Integers, right: Integers, leaves: Integers) -> None:
     node_used = np.bincount((children + first_node)[inner], minlength=int(nodes.sum()))
     leaf_used = np.bincount((-1 - children + first_leaf)[~inner], minlength=int(leaves.sum()))
     below_a_node = np.repeat(leaves > 1, leaves)
-    fine = np.array_equal(node_used, _within(nodes) > 0) and np.array_equal(leaf_used, below_a_node)
-    _require(fine, "a child of two nodes or none")
+    once = np.array_equal(node_used, _within(nodes) > 0) and np.array_equal(leaf_used, below_a_node)
+    _require(once, "a child of two nodes or none")
 
 
 def _within(lengths: Integers) -> Integers:
