@@ -87,9 +87,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     -----
     Refused, with column and row: a column that is missing, a value of another kind, an infinite number. A category not
     seen in training counts as missing, with a warning (as one of the others, if there were more than
-    `max_categories`), or is refused (``unseen="refuse"``). In training, a text column of which more than nine in ten values are numbers is refused as well, because the others are probably
-    mistakes; name it in `categories` if they are not. A missing number in a column that had none in training is
-    replaced by the mean, with a warning; a missing category stays missing, with a warning too.
+    `max_categories`), or is refused (``unseen="refuse"``). In training, a text column of which more than nine in ten
+    values are numbers is refused as well, because the others are probably mistakes; name it in `categories` if they are
+    not. A missing number in a column that had none in training is replaced by the mean, with a warning; a missing
+    category stays missing, with a warning too.
 
     Examples
     --------
