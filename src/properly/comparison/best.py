@@ -36,6 +36,7 @@ _AVERAGE_REASON = (
     "averages vary less from sample to sample, and its score exceeds the best by no more than two standard errors of "
     "the difference"
 )
+_MANY_ROWS, _MOST_ROWS = 50_000, 20_000  # of more than the first, the second are drawn to compare models
 _CELLS_FOR_THREADS = 1_000_000
 _FEW_ROWS = 1_000  # with fewer, folds are made several times
 _REPEATS = 2
@@ -92,7 +93,8 @@ class BestProbabilities(LogScoreClassifier):
         such as {"fraud": 0.002} if the labels do not tell which class is the positive one. Two classes only.
     cv : int, default 5
         The number of folds; lowered to the number of rows (or groups) of the rarest class. With fewer than 1,000 rows
-        the rows are divided twice, in two ways.
+        the rows are divided twice, in two ways. Of more than 50,000 rows a sample of 20,000 is used to compare models,
+        and all to fit what is chosen.
     categorical_features : sequence of int, str or bool, or None, default None
         Which columns hold categories, besides those of a data frame's own type for them.
     time_budget : float, optional
@@ -171,7 +173,12 @@ class BestProbabilities(LogScoreClassifier):
         rows = Rows.divided(codes, self.cv, sample_weight, self.random_state, group, time, True, repeats)
         setting = _setting(X, rows, list(self.categories_), self.random_state)
         options, notes = build_candidates(methods, setting)
-        self._ongoing = Search(X, rows, self.calibration, notes, self._tell, self.time_budget, "auto" in methods)
+        compared, at = rows.sampled(_MOST_ROWS, self.random_state) if len(codes) > _MANY_ROWS else (rows, slice(None))
+        if compared is not rows:
+            notes.insert(0, f"models were compared on a sample of {len(compared.codes):,} rows, and fitted to all")
+        self._ongoing = Search(
+            X[at], compared, X, rows, self.calibration, notes, self._tell, self.time_budget, "auto" in methods
+        )
         self.interrupted_ = False
         try:
             self._ongoing.run(options)
@@ -297,13 +304,16 @@ class Search:
         self,
         X: Array,
         rows: Rows,
+        whole_X: Array,
+        whole_rows: Rows,
         calibration: str,
         notes: list[str],
         tell: Progress,
         time_budget: float | None,
         skip_failing: bool,
     ) -> None:
-        self.X, self.rows, self.calibration, self.notes, self.tell = X, rows, calibration, notes, tell
+        self.X, self.rows, self.whole = X, rows, (whole_X, whole_rows)
+        self.calibration, self.notes, self.tell = calibration, notes, tell
         self.deadline = np.inf if time_budget is None else perf_counter() + time_budget
         self.skip_failing = skip_failing
         self.tried: dict[str, Tried] = {}
@@ -335,11 +345,12 @@ class Search:
         try:
             # Threads of BLAS wait for one another longer than small data take.
             with threadpool_limits(1, "blas") if self.X.size < _CELLS_FOR_THREADS else nullcontext():
-                tuned = tune(options, self.X, self.rows, tell)
+                certain = CANDIDATES[name.partition(":")[0]].certain and self.calibration != "none"
+                tuned = tune(options, self.X, self.rows, tell, self._method if certain else None)
                 after = None if self.calibration == "none" else calibrated(tuned.log_p, self.rows, self._method)
                 found, fitted = Tried.of(name, tuned, after, self.calibration, self.rows), None
                 if found.score <= min((each.score for each in self.tried.values()), default=np.inf):
-                    fitted = fit_to_all(tuned, self.X, self.rows)
+                    fitted = fit_to_all(tuned, *self.whole)
         except OutOfTime:
             self.notes.append(f"{name} was given up: the time budget was used up")
             return
@@ -405,7 +416,7 @@ class Search:
         tuned = self.tried[name].tuned
         if name not in self.fitted:
             self.tell(0.97, f"{name}, on all rows")
-            self.fitted[name] = fit_to_all(tuned, self.X, self.rows)
+            self.fitted[name] = fit_to_all(tuned, *self.whole)
         return CalibratedPart(
             self.fitted[name], calibrator_for(tuned.log_p, self.rows, self._method) if with_calibration else None
         )

@@ -20,10 +20,9 @@ from properly.tables.models import LinearFeatures
 
 _CS = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)  # from the strongest penalty on
 _WIDTHS = (0.1, 0.3, 1.0)
-_LEAVES = (2, 5)  # rows in a leaf of a forest
+_LEAVES = (1, 5)  # rows in a leaf of a forest: few suit tables with little noise, many others
+_MANY_ROWS = 5_000  # with more, the trees of a forest are fewer, and one size of leaves is tried
 _FOREST_ROWS = 20_000  # that a tree of a forest sees at most
-_N_TREES = 150
-_ROWS_FOR_THREADS = 5_000  # with fewer, threads of a forest wait for one another
 _ROUGH = 1e-4  # tolerance of fits that are chosen from: their loss is right to 1e-8
 
 
@@ -105,18 +104,21 @@ def _kernel(setting: Setting) -> Iterator[Option]:
         yield from _wide_path("kernel", _CS[3:], width=width)(setting)
 
 
-def _forest(name: str) -> Callable[[Setting], Iterator[Option]]:
+def _forest(name: str, leaf: int) -> Callable[[Setting], Iterator[Option]]:
+    """A forest with leaves of both sizes, or of one for many rows."""
+
     def settings(setting: Setting) -> Iterator[Option]:
         from sklearn import ensemble
 
-        share = _FOREST_ROWS / setting.n_rows
-        sample = {"bootstrap": True, "max_samples": share} if share < 1.0 else {}
-        for leaf in _LEAVES:
-            jobs = -1 if setting.n_rows >= _ROWS_FOR_THREADS else None
-            forest = getattr(ensemble, name)
-            yield Option(
-                None, forest(_N_TREES, min_samples_leaf=leaf, n_jobs=jobs, random_state=setting.seed, **sample)
-            )
+        many = setting.n_rows > _MANY_ROWS
+        given: dict[str, Any] = {
+            "n_jobs": -1 if many else None,
+            "random_state": setting.seed,
+        }  # few rows are slower with threads
+        if setting.n_rows > _FOREST_ROWS:
+            given |= {"bootstrap": True, "max_samples": _FOREST_ROWS / setting.n_rows}
+        for each in (leaf,) if many else _LEAVES:
+            yield Option(None, getattr(ensemble, name)(100 if many else 150, min_samples_leaf=each, **given))
 
     return settings
 
@@ -200,8 +202,10 @@ CANDIDATES: dict[str, Candidate] = {
     "random_boosting": Candidate(
         "gradient-boosted trees that split at random thresholds", _boosting(True), effort=10.0, package="lightgbm"
     ),
-    "extra_trees": Candidate("extremely randomised trees", _forest("ExtraTreesClassifier"), effort=8.0, certain=True),
-    "forest": Candidate("a random forest", _forest("RandomForestClassifier"), effort=12.0, certain=True),
+    "extra_trees": Candidate(
+        "extremely randomised trees", _forest("ExtraTreesClassifier", _LEAVES[0]), effort=8.0, certain=True
+    ),
+    "forest": Candidate("a random forest", _forest("RandomForestClassifier", _LEAVES[1]), effort=12.0, certain=True),
     "xgboost": Candidate(
         "gradient-boosted trees of XGBoost",
         _one(_of_package("xgboost", "XGBClassifier")),

@@ -64,6 +64,27 @@ class Rows(NamedTuple):
             )
         return cls(classes, codes, folds, weight, groups)
 
+    def sampled(self, most: int, random_state: int) -> tuple[Self, NDArray[np.intp]]:
+        """About so many rows at most, each class with its share, and their numbers."""
+        n_rows, counts = len(self.codes), np.bincount(self.codes)
+        if n_rows <= most:
+            return self, np.arange(n_rows)
+        random = np.random.RandomState(random_state)
+        wanted = np.minimum(counts, np.ceil(most * counts / n_rows).astype(np.intp))
+        order = random.permutation(n_rows)
+        rank = np.empty(n_rows, dtype=np.intp)  # among the rows of a class
+        for code in range(len(counts)):
+            own = order[self.codes[order] == code]
+            rank[own] = np.arange(len(own))
+        at = np.flatnonzero(rank < wanted[self.codes])
+        kept = self._replace(
+            codes=self.codes[at],
+            folds=self.folds[:, at],
+            weight=None if self.weight is None else self.weight[at],
+            groups=None if self.groups is None else self.groups[at],
+        )
+        return kept, at
+
     @property
     def judged(self) -> Mask:
         return self.folds.ravel() >= self.first

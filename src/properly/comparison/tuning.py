@@ -23,6 +23,7 @@ from properly.numeric.arrays import floats, namespace
 from properly.numeric.probabilities import Array
 from properly.tables.models import WithFeatures
 
+_FAST, _FEWER_TREES = 0.1, 500  # for boosting of many rows
 _KEPT_BYTES = 500_000_000  # of features of the folds; more are computed again for every setting
 
 
@@ -64,21 +65,26 @@ class Tuned(NamedTuple):
     fitted: Any = None  # the model of all rows, if it was fitted on the way
 
 
-def tune(options: Sequence[Option], X: Array, rows: Rows, tell: Callable[[float], None]) -> Tuned:
+def tune(
+    options: Sequence[Option], X: Array, rows: Rows, tell: Callable[[float], None], calibration: str | None = None
+) -> Tuned:
     """Try the settings on held-out rows.
 
     The setting with which a fold is predicted is the best on the other folds (on the earlier ones, if folds follow each
     other in time), so that what is held out plays no part in the choice. Settings of the same features follow each
-    other from the strongest penalty on, and are left when two of them in a row were worse than the one before.
+    other from the strongest penalty on, and are left when two of them in a row were worse than the one before. With a
+    method of calibration, settings are judged by their calibrated probabilities: those of forests may be 0.
     """
     features = _FoldFeatures(X, rows)
     found: list[Array] = []
+    losses: list[Array] = []
     scores: list[float] = []
     fitted: list[Any] = []
     for done, option in enumerate(options):
         path = [score for each, score in zip(options, scores, strict=False) if each.features is option.features]
         if option.features is not None and len(path) > 2 and path[-3] < path[-2] <= path[-1]:
             found.append(np.full_like(found[-1], -np.inf))
+            losses.append(np.full(len(found[-1]), np.inf))
             scores.append(np.inf)
             fitted.append(None)
             continue
@@ -92,21 +98,22 @@ def tune(options: Sequence[Option], X: Array, rows: Rows, tell: Callable[[float]
             log_p, model = _held_out(option, features, rows, told), None
         found.append(log_p)
         fitted.append(model)
-        scores.append(float(np.mean(_losses(found[-1], rows)[rows.judged])))
+        losses.append(_losses(log_p if calibration is None else calibrated(log_p, rows, calibration), rows))
+        scores.append(float(np.mean(losses[-1][rows.judged])))
     if len(found) == 1:
         return Tuned(found[0], options[0], fitted[0])
-    log_p, losses = np.array(found), np.array([_losses(each, rows) for each in found])
-    weight = np.ones(losses.shape[1]) if rows.weight is None else rows.repeated(rows.weight)
+    stacked, lost = np.array(found), np.array(losses)
+    weight = np.ones(lost.shape[1]) if rows.weight is None else rows.repeated(rows.weight)
 
     def best(of: Mask) -> int:
-        return int(np.argmin(losses[:, of] @ weight[of]))
+        return int(np.argmin(lost[:, of] @ weight[of]))
 
     usual = best(rows.repeated(rows.folds[0] >= 1)) if rows.forward else 0
     chosen = np.nan_to_num(
         rows.cross_learned(lambda train, test: np.full(test.sum(), float(best(train)))), nan=float(usual)
     )
     final = best(rows.judged)
-    return Tuned(log_p[chosen.astype(np.intp), np.arange(len(chosen))], options[final], fitted[final])
+    return Tuned(stacked[chosen.astype(np.intp), np.arange(len(chosen))], options[final], fitted[final])
 
 
 def _losses(log_p: Array, rows: Rows) -> Array:
@@ -191,11 +198,14 @@ def with_folds(classifier: Any, rows: Rows, at: NDArray[np.intp]) -> Any:
 
 
 def fit_to_all(tuned: Tuned, X: Array, rows: Rows) -> Any:
-    """The chosen setting, fitted to all rows."""
-    if tuned.fitted is not None:
+    """The chosen setting, fitted to all rows, of which those that it was compared on may be a sample."""
+    compared = len(tuned.log_p) == rows.folds.size
+    if tuned.fitted is not None and compared:
         return tuned.fitted
     option, everything = tuned.option, np.arange(len(rows.codes))
     classifier = with_folds(option.classifier, rows, everything)
+    if option.own_folds:
+        classifier.set_params(cv=rows.splits(0, everything)[-1:], learning_rate=_FAST, n_estimators=_FEWER_TREES)
     if option.features is None:
         return _fitted(classifier, X, rows, everything)
     if isinstance(classifier, ProperLinearClassifier):
