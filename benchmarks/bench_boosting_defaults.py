@@ -135,7 +135,7 @@ def page(records: pd.DataFrame) -> list[str]:
         "# Boosting at its defaults",
         "",
         f"Mean log loss of 30 % held-out rows over {losses.groupby('table').size().max()} splits, at most "
-        f"{MOST_ROWS:,} rows of a table, one thread; the best in bold. Ratio: the mean over tables (whose best is above "
+        f"{MOST_ROWS:,} rows of a table, one thread; the best in bold. Ratio: the mean over tables (with a best above "
         "0.05) of the loss to the smallest. Rank: the mean over tables. Seconds: CPU, the mean over tables.",
     ]
     for title, names in (

@@ -179,7 +179,7 @@ class ProperBoostingClassifier(LinkScoreClassifier):
     >>> model.predict_proba(X).shape
     (2000, 2)
     >>> print(model.summary_)
-    1: 102 trees for log loss, then 0 for BetaLoss(alpha=1.0, beta=9.0, log_scale=3.25...), which did not fall clearly
+    1: 418 trees for log loss, then 0 for BetaLoss(alpha=1.0, beta=9.0, log_scale=3.25...), which did not fall clearly
     on held-out rows: this is the log-loss booster.
     """
 

@@ -94,7 +94,7 @@ def stratified_splits(codes: Indices, n_folds: int, random: np.random.RandomStat
     it is to that class.
 
     >>> stratified_splits(np.array([0, 0, 1, 1, 2]), 2, np.random.RandomState(0))
-    [(array([0, 3, 4]), array([1, 2])), (array([1, 2, 4]), array([0, 3]))]
+    [(array([1, 3, 4]), array([0, 2])), (array([0, 2, 4]), array([1, 3]))]
     """
     shuffled = random.permutation(len(codes))
     dealt = shuffled[np.argsort(codes[shuffled], kind="stable")]
