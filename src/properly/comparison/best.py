@@ -69,8 +69,8 @@ class BestProbabilities(LogScoreClassifier):
 
     Every candidate is fitted to all folds but one and predicts that one, fold after fold. Its settings (a penalty, the
     size of leaves) are those with the smallest log loss on the other folds, and its calibrator learns from the
-    predictions for the other folds; so what is reported for held-out rows was chosen and learned without them. All
-    calibrated candidates are then averaged: with weights b_m ≥ 0, ln p = Σ_m b_m ln p_m less a constant in every row.
+    predictions for the other folds; so no row judges a choice that its own prediction depends on. (One thing is chosen
+    for all folds together: the number of trees of boosting.) All candidates are then averaged: with weights b_m ≥ 0, ln p = Σ_m b_m ln p_m less a constant in every row.
     The weights minimise the log loss of held-out predictions, with a prior that all count equally; for what is
     reported, again without the fold in question. The average, fitted to all rows, is the result, unless its log loss
     exceeds that of the best single model by more than two standard errors of their difference. ``properly fit`` does

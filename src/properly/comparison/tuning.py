@@ -70,8 +70,8 @@ def tune(
 ) -> Tuned:
     """Try the settings on held-out rows.
 
-    The setting with which a fold is predicted is the best on the other folds (on the earlier ones, if folds follow each
-    other in time), so that what is held out plays no part in the choice. Settings of the same features follow each
+    The setting with which a fold is predicted is the best for the rows of the other folds (of the earlier ones, if folds
+    follow each other in time), so that no row judges the setting of its own prediction. Settings of the same features follow each
     other from the strongest penalty on, and are left when two of them in a row were worse than the one before. With a
     method of calibration, settings are judged by their calibrated probabilities: those of forests may be 0.
     """
@@ -106,7 +106,8 @@ def tune(
     weight = np.ones(lost.shape[1]) if rows.weight is None else rows.repeated(rows.weight)
 
     def best(of: Mask) -> int:
-        return int(np.argmin(lost[:, of] @ weight[of]))
+        counted = of & (weight > 0.0)  # settings that were left have infinite losses
+        return int(np.argmin(lost[:, counted] @ weight[counted]))
 
     usual = best(rows.repeated(rows.folds[0] >= 1)) if rows.forward else 0
     chosen = np.nan_to_num(
