@@ -306,3 +306,13 @@ def test_a_failing_candidate_of_auto_is_left_out(rows, monkeypatch):
     assert "failing was left out: no luck" in model.notes_
     with pytest.raises(ValueError, match="failing: no luck"):
         BestProbabilities("failing").fit(X, y)
+
+
+def test_a_part_that_cannot_be_checked_is_not_saved(rows, tmp_path, monkeypatch):
+    X, y = rows
+    toy = Candidate("", lambda setting: iter([Option(None, ProperLinearClassifier())]), saved=False)
+    monkeypatch.setitem(CANDIDATES, "foreign", toy)
+    model = BestProbabilities("foreign").fit(X, y)
+    with pytest.raises(ValueError, match="the part foreign of this BestProbabilities cannot be saved"):
+        properly.save(model, tmp_path / "model.skops")
+    assert not list(tmp_path.iterdir())

@@ -52,7 +52,7 @@ _MOST_SHUFFLED = 100  # columns
 
 
 def add_arguments(add: Arguments) -> None:
-    methods = "\n".join(f"  {each.usage(name):<12}{each.about}" for name, each in CANDIDATES.items())
+    methods = "\n".join(f"  {each.usage(name):<16}{each.about}" for name, each in CANDIDATES.items() if each.saved)
     add.parser.description = str(add.parser.description).replace("{methods}", methods)
     add("table")
     add("--target COLUMN")
@@ -175,6 +175,12 @@ def fit_table(
         leaving each out would cost, and "warnings" about columns.
     """
     methods, used = checked_methods(method), None if features is None else listed_names(features)
+    for each in methods:
+        if each in CANDIDATES and not CANDIDATES[each].saved:
+            raise Misuse(
+                f"a model of {each} cannot be saved, since its file could not be checked when it is loaded; use "
+                f"Python: properly.comparison.BestProbabilities({each!r})."
+            )
     roles = Roles(target, positive, used, listed_names(ignore), listed_names(categories), weight, group, time)
     roles.check()
     check_output(output, inputs=[table])

@@ -70,11 +70,11 @@ class BestProbabilities(LogScoreClassifier):
     Every candidate is fitted to all folds but one and predicts that one, fold after fold. Its settings (a penalty, the
     size of leaves) are those with the smallest log loss on the other folds, and its calibrator learns from the
     predictions for the other folds; so no row judges a choice that its own prediction depends on. (One thing is chosen
-    for all folds together: the number of trees of boosting.) All candidates are then averaged: with weights b_m ≥ 0, ln p = Σ_m b_m ln p_m less a constant in every row.
-    The weights minimise the log loss of held-out predictions, with a prior that all count equally; for what is
-    reported, again without the fold in question. The average, fitted to all rows, is the result, unless its log loss
-    exceeds that of the best single model by more than two standard errors of their difference. ``properly fit`` does
-    the same with tables in files.
+    for all folds together: the number of trees of boosting.) The candidates are then averaged: with weights b_m ≥ 0,
+    ln p = Σ_m b_m ln p_m less a constant in every row. The weights minimise the log loss of held-out predictions, with
+    a prior that all count equally; for what is reported, again without the fold in question. The average, fitted to all
+    rows, is the result, unless its log loss exceeds that of the best single model by more than two standard errors of
+    their difference. ``properly fit`` does the same with tables in files.
 
     Parameters
     ----------
@@ -274,6 +274,12 @@ class BestProbabilities(LogScoreClassifier):
         if self.log_ratio_ is not None:
             log_p = log_p + constant(self.log_ratio_, log_p)
         return difference(log_p) if len(self.classes_) == 2 else log_p
+
+    @property
+    def unsaved_parts(self) -> list[str]:
+        """The names of the parts that cannot be saved, since their files could not be checked."""
+        plain = [part.name.removesuffix(CALIBRATED).partition(":")[0] for part in getattr(self, "parts_", [])]
+        return [name for name in plain if not CANDIDATES[name].saved]
 
     def __getstate__(self) -> dict[str, Any]:
         # Held-out predictions are as large as the training data, and what reports progress cannot be saved.

@@ -60,6 +60,7 @@ class Candidate(NamedTuple):
     number: str = ""  # what the number after the colon is, if there must be one
     package: str = ""  # that must be installed
     extra: str = ""  # the package that is installed instead, if not properly[cli]
+    saved: bool = True  # whether a file of it can be checked when it is loaded
     certain: bool = False  # whether it may give a class the probability 0, so that an average needs it calibrated
 
     def usage(self, name: str) -> str:
@@ -212,6 +213,7 @@ CANDIDATES: dict[str, Candidate] = {
         effort=10.0,
         package="xgboost",
         extra="xgboost",
+        saved=False,
     ),
     "catboost": Candidate(
         "gradient-boosted trees of CatBoost",
@@ -219,6 +221,7 @@ CANDIDATES: dict[str, Candidate] = {
         effort=30.0,
         package="catboost",
         extra="catboost",
+        saved=False,
     ),
 }
 AUTO = ("logistic", "gev", "additive", "products", "kernel", "boosting", "random_boosting", "extra_trees", "forest")

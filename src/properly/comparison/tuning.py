@@ -70,10 +70,11 @@ def tune(
 ) -> Tuned:
     """Try the settings on held-out rows.
 
-    The setting with which a fold is predicted is the best for the rows of the other folds (of the earlier ones, if folds
-    follow each other in time), so that no row judges the setting of its own prediction. Settings of the same features follow each
-    other from the strongest penalty on, and are left when two of them in a row were worse than the one before. With a
-    method of calibration, settings are judged by their calibrated probabilities: those of forests may be 0.
+    The setting with which a fold is predicted is the best for the rows of the other folds (of the earlier ones, if
+    folds follow each other in time), so that no row judges the setting of its own prediction. Settings of the same
+    features follow each other from the strongest penalty on, and are left when two of them in a row were worse than
+    the one before. With a method of calibration, settings are judged by their calibrated probabilities: those of
+    forests may be 0.
     """
     features = _FoldFeatures(X, rows)
     found: list[Array] = []
