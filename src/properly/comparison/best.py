@@ -37,6 +37,7 @@ _AVERAGE_REASON = (
     "the difference"
 )
 _MANY_ROWS, _MOST_ROWS = 50_000, 20_000  # of more than the first, the second are drawn to compare models
+_FEW_LEVELS = 10
 _CELLS_FOR_THREADS = 1_000_000
 _FEW_ROWS = 1_000  # with fewer, folds are made several times
 _REPEATS = 2
@@ -295,8 +296,10 @@ class BestProbabilities(LogScoreClassifier):
 def _setting(X: Array, rows: Rows, categorical: list[int], seed: int) -> Setting:
     counted = rows.codes if rows.weight is None else rows.codes[rows.weight > 0.0]
     class_rows = [int((counted == code).sum()) for code in range(len(rows.classes))]
-    levels = sum(min(len(np.unique(X[:, j])), 31) for j in categorical)
-    return Setting(class_rows, categorical, seed, X.shape[1] - len(categorical) + levels)
+    levels = {j: len(np.unique(X[:, j])) for j in categorical}
+    n_features = X.shape[1] - len(categorical) + sum(min(count, 31) for count in levels.values())
+    unordered = tuple(j for j, count in levels.items() if count > _FEW_LEVELS)
+    return Setting(class_rows, categorical, seed, n_features, unordered=unordered)
 
 
 class OutOfTime(Exception):
