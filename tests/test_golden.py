@@ -64,6 +64,8 @@ CHANGED: list[tuple[str, str]] = [
     ("comparison/*: difference_intervals", "intervals that hold together, and are those of the p-values"),
     ("comparison/*: p_values", "adjusted for the number of candidates"),
     ("files/command fit: fit/leaderboard/*/p_value", "adjusted for the number of candidates"),
+    ("boosting/proper/*: *", "folds, other ways to grow trees, a softmax, and a fit to all rows"),
+    ("files/save and load/boosting: *", "folds, other ways to grow trees, a softmax, and a fit to all rows"),
     ("files/command maxent: maxent/features*", "called terms, because features are the columns"),
 ]
 

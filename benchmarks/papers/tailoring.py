@@ -52,7 +52,7 @@ def tree(loss: Any) -> Any:
 
 def stumps(loss: Any, early_stopping: bool = False, n_estimators: int = 200) -> Any:
     return ProperBoostingClassifier(
-        loss, "logit", n_estimators=n_estimators, max_depth=1, early_stopping=early_stopping, random_state=0, n_jobs=1
+        loss, "logit", n_estimators=n_estimators, num_leaves=2, early_stopping=early_stopping, random_state=0, n_jobs=1
     )
 
 

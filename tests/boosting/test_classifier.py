@@ -24,9 +24,20 @@ def data(n=2000, seed=0, **options):
     return make_classification(n, 8, n_informative=5, flip_y=0.1, random_state=seed, **options)
 
 
+PLAIN = {  # LightGBM's own trees
+    "num_leaves": 31,
+    "min_samples_leaf": 20,
+    "l2_regularization": 0.0,
+    "max_features": 1.0,
+    "max_samples": 1.0,
+    "extra_trees": False,
+    "learning_rate": 0.1,
+}
+
+
 def few(**options):
     """A booster that is quick to fit."""
-    return ProperBoostingClassifier(**{"n_estimators": 20, "n_jobs": 1, "random_state": 0, **options})
+    return ProperBoostingClassifier(**{**PLAIN, "n_estimators": 20, "n_jobs": 1, "random_state": 0, "cv": 2, **options})
 
 
 @pytest.mark.parametrize("share", [0.5, 0.95])
@@ -34,19 +45,11 @@ def few(**options):
 def test_log_loss_is_lightgbm(share, l2):
     X, y = data(6000, weights=[share])
     weight = np.random.default_rng(0).uniform(0.5, 2.0, 4000)
-    options = {"learning_rate": 0.2, "max_depth": 4, "num_leaves": 12, "min_data_in_leaf": 15, "lambda_l2": l2}
+    options = {"learning_rate": 0.2, "num_leaves": 12, "min_data_in_leaf": 15, "lambda_l2": l2}
     options |= {"objective": "binary", "num_threads": 1, "verbosity": -1}
     theirs = lightgbm.train(options, lightgbm.Dataset(X[:4000], y[:4000], weight=weight), 50)
-    ours = ProperBoostingClassifier(
-        n_estimators=50,
-        learning_rate=0.2,
-        max_depth=4,
-        num_leaves=12,
-        min_samples_leaf=15,
-        l2_regularization=l2,
-        early_stopping=False,
-        n_jobs=1,
-    ).fit(X[:4000], y[:4000], weight)
+    given = {"learning_rate": 0.2, "num_leaves": 12, "min_samples_leaf": 15, "l2_regularization": l2}
+    ours = few(n_estimators=50, early_stopping=False, **given).fit(X[:4000], y[:4000], weight)
     one, other = ours.predict_proba(X[4000:])[:, 1], theirs.predict(X[4000:])
     assert abs(log_loss(y[4000:], one) - log_loss(y[4000:], other)) < 1e-4
     assert np.mean(np.abs(one - other)) < 1e-3
@@ -78,7 +81,7 @@ def test_a_single_leaf_pair_is_newtons(loss):
     """One stump without penalty: each leaf moves by -Σ gradient / Σ curvature at the base rate."""
     X = np.repeat([[0.0], [1.0]], 50, axis=0)
     y = np.r_[np.arange(50) % 5 == 0, np.arange(50) % 5 > 1].astype(int)
-    options = {"max_depth": 1, "n_estimators": 1, "l2_regularization": 0.0, "learning_rate": 1.0}
+    options = {"num_leaves": 2, "n_estimators": 1, "l2_regularization": 0.0, "learning_rate": 1.0}
     model = few(loss=loss, early_stopping=False, **options).fit(X, y)
     composite, v = Composite(loss, Logit()), Logit().link(y.mean())
     scale = y.mean() * (1.0 - y.mean()) / composite.curvature(0, v)
@@ -119,12 +122,12 @@ def test_boosting_begins_with_log_loss_and_goes_on_only_if_that_pays(loss):
     assert model.log_iterations_.tolist() == log.best_iteration_.tolist()
     (losses,), (best,), (first,) = model.validation_losses_, model.best_iteration_, model.log_iterations_
     assert best >= first
-    assert losses[best] <= losses[first]
+    assert losses.min() < losses[0]
     if best == first:
         np.testing.assert_array_equal(model.predict_proba(X), log.predict_proba(X))
     directly = few(loss=loss, start="base rate", n_iter_no_change=5).fit(X, y)
     assert directly.log_iterations_.tolist() == [0]
-    assert directly.validation_losses_[0][directly.best_iteration_[0]] == directly.validation_losses_[0].min()
+    assert directly.best_iteration_[0] == min(2 * directly.validation_losses_[0].argmin(), 20)
 
 
 def test_a_tailored_loss_can_pay():
@@ -137,7 +140,7 @@ def test_a_tailored_loss_can_pay():
     p = X[:, 1] / X.sum(axis=1)
     y = (rng.random(len(p)) < p).astype(int)
     loss = BetaLoss.tailored(0.2, 30)
-    options = {"max_depth": 1, "n_estimators": 100, "validation_fraction": 0.3}
+    options = {"num_leaves": 2, "n_estimators": 100}
     model, log = few(loss=loss, **options).fit(X[:20_000], y[:20_000]), few(**options).fit(X[:20_000], y[:20_000])
     assert model.best_iteration_[0] > model.log_iterations_[0]
     risks = [loss.risk(p[20_000:], fit.predict_proba(X[20_000:])[:, 1]).mean() for fit in (model, log)]
@@ -167,9 +170,13 @@ def test_tails_are_accurate():
     np.testing.assert_allclose(model.predict_proba(X[-1:])[0, 0], np.exp(750.0 - v[0]), rtol=1e-9)
 
 
-def test_many_classes_are_one_versus_rest():
-    X, y = make_classification(1500, 8, n_informative=5, n_classes=3, random_state=0)
-    labels = np.array(["a", "b", "c"])[y]
+def three_classes(n=1500, seed=0):
+    X, y = make_classification(n, 8, n_informative=5, n_classes=3, flip_y=0.1, random_state=seed)
+    return X, np.array(["a", "b", "c"])[y]
+
+
+def test_losses_of_many_classes_are_one_versus_rest():
+    X, labels = three_classes()
     model = few(early_stopping=False, loss="squared").fit(X, labels)
     p = np.column_stack(
         [few(early_stopping=False, loss="squared").fit(X, labels == k).predict_proba(X)[:, 1] for k in "abc"]
@@ -179,16 +186,101 @@ def test_many_classes_are_one_versus_rest():
     np.testing.assert_array_equal(model.predict(X), model.classes_[p.argmax(axis=1)])
     assert model.decision_function(X).shape == (1500, 3)
     assert len(list(model.staged_predict_proba(X))) == 20
-    stopped = few(n_estimators=100, n_iter_no_change=2, learning_rate=0.5).fit(X, labels)
+    stopped = few(loss="squared", n_estimators=100, n_iter_no_change=2, learning_rate=0.5).fit(X, labels)
     assert len(set(stopped.best_iteration_.tolist())) > 1
     np.testing.assert_allclose(list(stopped.staged_predict_proba(X))[-1], stopped.predict_proba(X), rtol=1e-9)
+    np.testing.assert_allclose(stopped.held_out_proba_.sum(axis=1), 1.0)
+
+
+def test_log_loss_of_many_classes_is_lightgbms():
+    X, labels = three_classes(3000)
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, 2000)
+    options = {"objective": "multiclass", "num_class": 3, "num_threads": 1, "verbosity": -1}
+    codes = np.searchsorted(["a", "b", "c"], labels)
+    theirs = lightgbm.train(options, lightgbm.Dataset(X[:2000], codes[:2000], weight=weight), 30)
+    ours = few(n_estimators=30, early_stopping=False).fit(X[:2000], labels[:2000], weight)
+    one, other = ours.predict_proba(X[2000:]), theirs.predict(X[2000:])
+    assert abs(log_loss(codes[2000:], one) - log_loss(codes[2000:], other)) < 1e-3
+    assert np.mean(np.abs(one - other)) < 2e-3
+    assert ours.best_iteration_.tolist() == [30, 30, 30]
+    assert len(ours.models_) == 1
+    np.testing.assert_allclose(
+        ours.train_losses_[0][-1], log_loss(codes[:2000], ours.predict_proba(X[:2000]), sample_weight=weight)
+    )
+    stages = list(ours.staged_decision_function(X))
+    np.testing.assert_allclose(stages[-1], ours.decision_function(X), rtol=1e-9)
+    assert "30 trees for log loss" in ours.summary_
+
+
+def test_the_number_of_trees_comes_from_folds_and_all_rows_are_fitted():
+    """The same as by hand: on the other folds, stopping where the pooled loss is smallest, then on all rows."""
+    X, y = data(600)
+    X = np.round(X)  # few distinct values, so that bins do not depend on the number of rows
+    folds = np.arange(600) % 3
+    pairs = [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in range(3)]
+    model = few(cv=pairs, n_estimators=60, n_iter_no_change=60, learning_rate=0.3).fit(X, y)
+    stages = np.empty((60, 600))
+    for train, test in pairs:
+        every = few(n_estimators=60, learning_rate=0.3, early_stopping=False).fit(X[train], y[train])
+        stages[:, test] = [p[:, 1] for p in every.staged_predict_proba(X[test])]
+    losses = [log_loss(y, p) for p in stages]
+    best = int(np.argmin(losses)) + 1
+    np.testing.assert_allclose(model.validation_losses_[0][1:], losses, rtol=1e-6)
+    assert model.best_iteration_[0] == round(1.5 * best)
+    np.testing.assert_allclose(log_loss(y, model.held_out_proba_), model.validation_losses_[0].min())
+    np.testing.assert_allclose(model.held_out_proba_[:, 1], stages[best - 1], rtol=1e-5)
+    directly = few(n_estimators=model.best_iteration_[0], learning_rate=0.3, early_stopping=False).fit(X, y)
+    np.testing.assert_array_equal(directly.predict_proba(X), model.predict_proba(X))
+
+
+def test_folds_may_leave_rows_out():
+    """Periods, each held out after those before it; rows of weight 0, and of classes that no earlier row has."""
+    X, y = data(400)
+    y[395:] = 2
+    weight = np.ones(400)
+    weight[100:120] = 0.0
+    pairs = [(np.arange(100 * k), np.arange(100 * k, 100 * k + 100)) for k in (1, 2, 3)]
+    model = few(cv=pairs).fit(X, y, weight)
+    missing = np.isnan(model.held_out_proba_).all(axis=1)
+    np.testing.assert_array_equal(np.flatnonzero(missing), np.r_[np.arange(120), np.arange(395, 400)])
+    with pytest.raises(ValueError, match="cv must have a split with training rows of two classes"):
+        few(cv=[(np.arange(395, 400), np.arange(100))]).fit(X, y)
+
+
+def test_the_way_trees_grow_is_chosen():
+    X, y = data(400)
+    model = ProperBoostingClassifier(random_state=0, n_jobs=1, learning_rate=0.2, cv=2, n_iter_no_change=5)
+    ways = [growth._asdict() for growth in model._growths()]
+    assert len(ways) > 1
+    smallest = [clone(model).set_params(**way).fit(X, y).validation_losses_[0].min() for way in ways]
+    (chosen,) = model.fit(X, y).growths_
+    assert chosen == ways[int(np.argmin(smallest))]
+    np.testing.assert_allclose(model.validation_losses_[0].min(), min(smallest))
+    assert {way["num_leaves"] for way in (growth._asdict() for growth in few(num_leaves=5)._growths())} == {5}
+
+
+def test_held_out_probabilities_are_not_saved():
+    X, y = data(300)
+    model = few().fit(X, y)
+    assert model.held_out_proba_.shape == (300, 2)
+    assert not hasattr(pickle.loads(pickle.dumps(model)), "held_out_proba_")
+    assert not hasattr(model.fit(X, y, eval_set=(X, y)), "held_out_proba_")
+
+
+def test_a_class_without_weight_has_probability_zero():
+    X, labels = three_classes(300)
+    model = few(early_stopping=False).fit(X, labels, labels != "c")
+    assert "num_leaves=1\n" in model.models_[0]
+    p = model.predict_proba(X)
+    np.testing.assert_array_equal(p[:, 2], 0.0)
+    np.testing.assert_allclose(list(model.staged_predict_proba(X))[-1], p, rtol=1e-9)
 
 
 def test_weight_is_repetition_and_none():
     X, y = data(1000)
     X = np.round(X, 1)  # few distinct values, so that bins do not depend on the number of rows
     weight = np.random.default_rng(0).integers(0, 3, 1000)
-    options = {"early_stopping": False, "min_samples_leaf": 1, "max_depth": 2, "n_estimators": 5}
+    options = {"early_stopping": False, "min_samples_leaf": 1, "num_leaves": 4, "n_estimators": 5}
     one = few(**options).fit(X, y, weight)
     other = few(**options).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
     np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X), rtol=1e-5)
@@ -232,7 +324,7 @@ def test_categories_of_pandas_and_by_name_and_of_arrays_are_the_same():
 def test_categories_are_lightgbms():
     X, y = frame()
     X["town"] = X["town"].astype("category")
-    options = {"objective": "binary", "max_depth": 3, "verbosity": -1, "num_threads": 1}
+    options = {"objective": "binary", "verbosity": -1, "num_threads": 1}
     theirs = lightgbm.train(options, lightgbm.Dataset(X, y), 20)
     ours = few(early_stopping=False).fit(X, y)
     np.testing.assert_allclose(ours.predict_proba(X)[:, 1], theirs.predict(X), rtol=1e-4)
@@ -302,9 +394,10 @@ def test_nothing_to_split_leaves_the_base_rate():
 
 def test_a_class_of_one_row_cannot_be_held_out():
     X, y = np.arange(40.0)[:, None], np.arange(40) == 39
-    model = few(min_samples_leaf=1).fit(X, y)
+    with pytest.warns(UserWarning, match="no two classes have two rows each"):
+        model = few(min_samples_leaf=1).fit(X, y)
     assert not len(model.validation_losses_[0])
-    assert model.best_iteration_.tolist() == [20]
+    np.testing.assert_allclose(model.predict_proba(X)[:, 1], 1.0 / 40.0)
 
 
 @pytest.mark.parametrize("early_stopping", [True, False])
@@ -324,13 +417,10 @@ def test_a_stray_row_does_not_switch_early_stopping_off():
     X, y = data(1200)
     labels = y.copy()
     labels[17] = 2
-    options = {"n_estimators": 200, "learning_rate": 0.5, "n_iter_no_change": 5}
-    model = few(**options).fit(X, labels)
-    assert all(len(losses) for losses in model.validation_losses_)
-    assert max(model.best_iteration_[:2]) < 100
-    # all rows of the other two classes are divided as if it were not there
-    without = few(**options).fit(np.delete(X, 17, axis=0), np.delete(labels, 17))
-    np.testing.assert_allclose(model.validation_losses_[1][0], without.validation_losses_[0][0], rtol=1e-3)
+    model = few(n_estimators=200, learning_rate=0.5, n_iter_no_change=5).fit(X, labels)
+    assert max(model.best_iteration_) < 100
+    assert np.isnan(model.held_out_proba_[17]).all()
+    assert not np.isnan(np.delete(model.held_out_proba_, 17, axis=0)).any()
 
 
 def test_a_loss_worse_than_that_of_the_base_rate_is_given_up():
@@ -338,7 +428,7 @@ def test_a_loss_worse_than_that_of_the_base_rate_is_given_up():
     X = np.repeat([[0.0], [1.0]], 50, axis=0)
     y = np.r_[np.arange(50) == 0, np.arange(50) > 0].astype(int)
     judges = np.r_[np.arange(50) < 8, np.arange(50) > 7].astype(int)
-    options = {"learning_rate": 2.0, "n_estimators": 1, "max_depth": 1}
+    options = {"learning_rate": 2.0, "n_estimators": 1, "num_leaves": 2}
     log = few(**options).fit(X, y, eval_set=(X, judges))
     assert log.best_iteration_.tolist() == [1]
     model = few(loss="boosting", **options).fit(X, y, eval_set=(X, judges))
@@ -352,7 +442,7 @@ def test_a_loss_worse_than_that_of_the_base_rate_is_given_up():
 def test_infinite_losses_are_not_better():
     X = np.repeat([[0.0], [1.0]], 50, axis=0)
     y = np.repeat([0, 1], 50)
-    options = {"learning_rate": 1000.0, "n_estimators": 3, "max_depth": 1}
+    options = {"learning_rate": 1000.0, "n_estimators": 3, "num_leaves": 2}
     log = few(**options).fit(X, y, eval_set=(X, y))
     assert np.abs(log.decision_function(X)).min() > 1420.0  # boosting loss of the other label overflows
     model = few(loss="boosting", **options).fit(X, y, eval_set=(X, y))
@@ -399,13 +489,17 @@ def test_extreme_losses_and_weights_stay_finite():
         ({"start": "zero"}, "start must be one of 'log loss', 'base rate', got 'zero'"),
         ({"n_estimators": 0}, "n_estimators must be a whole number of at least 1, got 0"),
         ({"learning_rate": -1}, "learning_rate must be above 0"),
-        ({"max_depth": 0}, "max_depth must be a whole number from 1 to"),
         ({"num_leaves": 1}, "num_leaves must be a whole number from 2 to 131072, got 1"),
         ({"num_leaves": 10**9}, "num_leaves must be a whole number from 2 to 131072, got 1000000000"),
         ({"min_samples_leaf": 0}, "min_samples_leaf must be"),
         ({"min_samples_leaf": 10**12}, "min_samples_leaf must be a whole number from 1 to 2147483647, got"),
         ({"l2_regularization": -0.1}, "l2_regularization must be at least 0"),
-        ({"validation_fraction": 0}, "validation_fraction must be above 0 and below 1"),
+        ({"max_features": 0}, "max_features must be above 0 and below 1, got 0"),
+        ({"max_samples": 1.5}, "max_samples must be above 0 and below 1, got 1.5"),
+        ({"extra_trees": "yes"}, "extra_trees must be True or False"),
+        ({"cv": 1}, "cv must be a whole number of at least 2, got 1"),
+        ({"cv": [([0, 1], [1])]}, "split 0 of cv holds row 1 twice"),
+        ({"cv": [([0, 1], [100])]}, "split 0 of cv must hold row numbers from 0 to 99"),
         ({"n_iter_no_change": 0}, "n_iter_no_change must be"),
         ({"early_stopping": 1}, "early_stopping must be True or False"),
         ({"n_jobs": 0}, "n_jobs, if not None or -1 for all threads, must be a whole number from 1 to"),
@@ -440,7 +534,7 @@ def test_data_are_checked():
         few().fit(X, y).predict(X[:, 1:])
 
 
-COUNTS = "held-out rows are drawn, and bins and min_samples_leaf count, by rows and not by weight"
+COUNTS = "folds are drawn, and bins and min_samples_leaf count, by rows and not by weight"
 EXPECTED = {
     "check_sample_weight_equivalence_on_dense_data": COUNTS,
     "check_sample_weight_equivalence_on_sparse_data": COUNTS,

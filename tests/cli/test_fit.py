@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from properly import load, load_metadata
-from properly.cli.candidates import AUTO, CANDIDATES, Setting, build_candidates, checked_methods
+from properly.comparison.candidates import AUTO, CANDIDATES, Setting, build_candidates, checked_methods
 from properly.metrics import log_loss
 from properly.tables import read_table
 
@@ -24,7 +24,8 @@ def test_the_best_is_fitted_and_saved(properly, train, customers):
     assert done.summary["features"] == ["age", "income", "town", "member", "since"]
     board = done.summary["leaderboard"]
     assert done.summary["best"] == board[0]["name"]
-    assert {each["name"].removesuffix(" + calibration") for each in board} == {"logistic", "tree"}
+    assert {each["name"].removesuffix(" + calibration") for each in board} == {"logistic", "tree", "average"}
+    assert {each["name"] for each in done.summary["parts"]} <= {"logistic", "tree"}
     scores = [np.inf if each["log_loss"] is None else each["log_loss"] for each in board]
     assert scores == sorted(scores)
     model = load("model.skops")
@@ -64,7 +65,7 @@ def test_the_same_seed_gives_the_same_model(properly, train):
     assert_allclose(load("a.skops").predict_proba(table), load("b.skops").predict_proba(table), rtol=0, atol=0)
 
 
-LINEAR_AND_TREE = [name for name in CANDIDATES if name not in ("tailored", "boosting")]
+LINEAR_AND_TREE = [name for name in CANDIDATES if name not in ("tailored", "boosting", "xgboost", "catboost")]
 
 
 @pytest.mark.parametrize("method", [*LINEAR_AND_TREE, "tailored:0.2"])
@@ -91,7 +92,8 @@ def test_boosting(properly, train):
 def test_calibration_by_name_is_for_all(properly, train, calibration):
     done = properly("fit", train, "--target", "left", *TWO, "--calibration", calibration, "--json")
     assert done.code == 0, done.err
-    assert all(each["name"].endswith(" + calibration") for each in done.summary["leaderboard"])
+    names = {each["name"] for each in done.summary["leaderboard"]}
+    assert names == {"logistic + calibration", "tree + calibration", "average"}
     assert load("model.skops").predict_proba(read_table(train)).shape == (600, 2)
 
 
@@ -166,19 +168,25 @@ def test_seventeen_classes(properly, write):
 
 def test_auto_leaves_out_what_does_not_suit(monkeypatch):
     found, notes = build_candidates(["auto"], Setting([50, 40, 10], [], 0))
-    assert set(found) <= set(AUTO) - {"gev"}
-    assert notes[0] == "gev is for two classes, the target has 3"
-    monkeypatch.setattr("properly.cli.candidates.find_spec", lambda name: None)
+    assert set(found) == set(AUTO) - {"gev"}
+    assert notes == ["gev is for two classes, the target has 3"]
+    monkeypatch.setattr("properly.comparison.candidates.find_spec", lambda name: None)
     found, notes = build_candidates(["auto"], Setting([50, 50], [], 0))
     assert "boosting" not in found
     assert 'pip install "properly[cli]"' in notes[0]
     with pytest.raises(ValueError, match="boosting needs lightgbm"):
         build_candidates(["boosting"], Setting([50, 50], [], 0))
+    with pytest.raises(ValueError, match="catboost needs catboost, which is not installed: pip install catboost"):
+        build_candidates(["catboost"], Setting([50, 50], [], 0))
     found, notes = build_candidates(["auto"], Setting([500, 9], [], 0))
     assert "gev" not in found
     assert notes[0] == "gev needs 10 rows of every class, the rarest has 9"
     with pytest.raises(ValueError, match="firth is for two classes, the target has 3"):
         build_candidates(["firth"], Setting([50, 40, 10], [], 0))
+    found, notes = build_candidates(["auto"], Setting([500_000, 500_000], [], 0, n_features=30))
+    assert "kernel" not in found
+    assert "kernel was not tried, since it takes long with 1,000,000 rows, 30 features and 2 classes" in notes[0]
+    assert build_candidates(["kernel"], Setting([500_000, 500_000], [], 0, n_features=30))[0]
 
 
 @pytest.mark.filterwarnings("default")
@@ -279,7 +287,7 @@ def test_fewer_folds_are_told(properly, write, customers):
 
 
 def test_outputs_are_checked_first(fails, train, monkeypatch):
-    monkeypatch.setattr("properly.comparison.compare", None)
+    monkeypatch.setattr("properly.comparison.BestProbabilities", None)
     fit = ("fit", train, "--target", "left")
     assert "there is no folder" in fails(*fit, "-o", "gone/model.skops")
     assert "there is no folder" in fails(*fit, "--report", "gone/fit.html")
@@ -290,7 +298,7 @@ def test_outputs_are_checked_first(fails, train, monkeypatch):
     assert "fixed.html cannot be written: the file is read-only" in fails(*fit, "--report", "fixed.html")
 
 
-@pytest.mark.parametrize("where", ["comparison.compare", "persistence.save", "report.fit_page"])
+@pytest.mark.parametrize("where", ["comparison.BestProbabilities.fit", "persistence.save", "report.fit_page"])
 def test_an_interruption_leaves_nothing(properly, train, tmp_path, monkeypatch, where):
     def interrupted(*_, **__):
         raise KeyboardInterrupt

@@ -10,8 +10,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from properly.cli import COMMANDS
-from properly.cli.candidates import CANDIDATES
 from properly.cli.main import CHECK_FAILED, FAILED, INTERRUPTED, MISUSED, OK, TERMINATED, make_parser
+from properly.comparison.candidates import CANDIDATES
 from properly.files import FORMATS
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "guides" / "command-line.md").read_text(encoding="utf-8")

@@ -113,7 +113,8 @@ def test_wrong_tables(fails, model, new, write, tmp_path):
     towns = new["town"].to_pylist()
     towns[70] = "Paris"
     path = write("unseen.parquet", new | {"town": towns})
-    assert "unseen.parquet, column 'town', row 71: the category 'Paris'" in fails("predict", model, path)
+    refused = fails("predict", model, path, "--unseen", "refuse")
+    assert "unseen.parquet, column 'town', row 71: the category 'Paris'" in refused
     path = write("missing.csv", {name: values for name, values in new.items() if name != "town"})
     assert "missing.csv has no column 'town'" in fails("predict", model, path)
     path = write("whole.parquet", new)
@@ -305,3 +306,16 @@ def test_a_summary_that_cannot_be_printed(model, new, write, tmp_path):
     why = "the summary could not be printed: No space left on device"
     assert done.stderr == f"properly: error: scored.csv is written, but {why}.\n"
     assert read_table(tmp_path / "scored.csv").num_rows == 200
+
+
+def test_unseen_categories_are_told_once(properly, model, new, write, monkeypatch):
+    """They count as missing, and one line says how many rows of all batches have one."""
+    towns = new["town"].to_pylist()
+    towns[3] = towns[70] = "Paris"
+    path = write("unseen.parquet", new | {"town": towns})
+    monkeypatch.setattr("properly.tables.TableFile.batches", lambda file: iter(read_table(path).to_batches(50)))
+    done = properly("predict", model, path, "-o", "scored.csv", "--json")
+    assert done.code == 0, done.err
+    assert done.summary["unseen"] == {"town": 2}
+    assert done.err.count("\n") == 1
+    assert "column 'town': 2 rows have a category that did not occur in training, first 'Paris'" in done.err

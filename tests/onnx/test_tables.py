@@ -77,6 +77,7 @@ def test_models_of_properly_fit(classifier):
     assert np.array_equal(label, model.predict(TABLE))
 
 
+@pytest.mark.filterwarnings("ignore:.*did not occur in training:UserWarning")
 def test_unknown_and_missing_values():
     model = TableClassifier(
         ENCODER, with_features(ProperLinearClassifier()).fit(ENCODER.transform(TABLE), Y), ["no", "yes"]

@@ -27,12 +27,28 @@ def boosted(**options):
     return model.fit(CODES, WITH_CATEGORIES)
 
 
-@pytest.mark.parametrize("options", [{}, {"n_estimators": 3, "max_depth": None, "num_leaves": 60}, {"max_depth": 1}])
+@pytest.mark.parametrize("options", [{}, {"n_estimators": 3, "num_leaves": 60}, {"num_leaves": 2}])
 @pytest.mark.parametrize("categories", [None, [2]])
 def test_texts_of_lightgbm_are_accepted(options, categories):
     model = boosted(**{"n_estimators": 20, "min_samples_leaf": 2, **options}, categorical_features=categories)
     assert check_text(model.models_[0], 3) == model.best_iteration_[0]
     check_structure(model)
+
+
+def test_texts_of_several_scores():
+    labels = np.where(np.arange(600) < 50, 2, Y)
+    model = ProperBoostingClassifier(n_estimators=5, early_stopping=False, random_state=0, n_jobs=1)
+    model.fit(X, labels, labels < 2)  # trees of the third class have one leaf
+    (text,) = model.models_
+    assert "num_leaves=1\n" in text
+    assert check_text(text, 4, 3) == 5
+    check_structure(model)
+    for n_scores in (1, 5):
+        with pytest.raises(ValueError, match="its number of scores"):
+            check_text(text, 4, n_scores)
+    model.best_iteration_[0] = 4
+    with pytest.raises(ValueError, match="not as many as stated"):
+        check_structure(model)
 
 
 @pytest.mark.parametrize(
@@ -45,8 +61,10 @@ def test_texts_of_lightgbm_are_accepted(options, categories):
         (r"(threshold=\S+) ", r"\g<1>  ", "the length of threshold|the numbers of threshold"),
         (r"(leaf_value=)\S+ ", r"\g<1>", "the length of leaf_value"),
         (r"(leaf_value=)", r"\g<1>x", "the numbers of leaf_value"),
-        (r"num_leaves=\d+", "num_leaves=1", "the size of a tree"),
-        (r"num_cat=\d+", "num_cat=9", "the length of cat_boundaries|the number"),
+        (r"num_leaves=\d+", "num_leaves=0", "the size of a tree"),
+        (r"num_leaves=\d+", "num_leaves=1", "the size of a tree|the length of"),
+        (r"num_class=1", "num_class=2", "its number of scores"),
+        (r"num_cat=\d+", "num_cat=9", "the size of a tree|the length of cat_boundaries|the number"),
         (r"(cat_threshold=\d+)", r"\g<1> 1", "the length of cat_threshold"),
         (r"cat_boundaries=0", "cat_boundaries=1", "the bounds of sets"),
         (r"(decision_type=)\d+", r"\g<1>99", "a kind of split"),

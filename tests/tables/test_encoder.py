@@ -6,6 +6,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from properly.tables import LinearFeatures, TableEncoder, TableError
+from properly.tables.encoder import UnseenCategories
 
 TABLE = pa.table(
     {
@@ -109,7 +110,7 @@ def test_wrong_values(name, values, message):
     encoder = TableEncoder().fit(TABLE)
     table = TABLE.set_column(TABLE.column_names.index(name), name, pa.array(values))
     with pytest.raises(TableError, match=message):
-        encoder.transform(table, source="f.csv", first_row=10)
+        encoder.transform(table, source="f.csv", first_row=10, unseen="refuse")
 
 
 def test_missing_columns():
@@ -117,10 +118,13 @@ def test_missing_columns():
         TableEncoder().fit(TABLE).transform(TABLE.drop_columns("town"), source="new")
 
 
-def test_unseen_categories_may_count_as_missing():
+def test_unseen_categories_count_as_missing():
     encoder = TableEncoder().fit({"a": ["x", "y"]})
-    assert_array_equal(encoder.transform({"a": ["y", "z"]}, unseen="missing"), [[1], [nan]])
-    with pytest.raises(ValueError, match="unseen must be one of 'refuse', 'missing'"):
+    message = "new.csv, column 'a': 2 rows have a category that did not occur in training, first 'z'"
+    with pytest.warns(UnseenCategories, match=message) as caught:
+        assert_array_equal(encoder.transform({"a": ["y", "z", "w"]}, source="new.csv"), [[1], [nan], [nan]])
+    assert caught[0].message.n_rows == 2
+    with pytest.raises(ValueError, match="unseen must be one of 'missing', 'refuse'"):
         encoder.transform({"a": ["y"]}, unseen="ignore")
 
 

@@ -120,9 +120,10 @@ def test_a_model_of_tables(rows):
     assert_array_equal(model.predict_log_proba(table), inner.predict_log_proba(matrix))
     assert_array_equal(model.decision_function(table), inner.decision_function(matrix))
     assert model.feature_names_in_.tolist() == ["a", "town"]
+    with pytest.warns(UserWarning, match="1 row has a category that did not occur in training, first 'new'"):
+        assert model.predict_proba({"a": [0.0], "town": ["new"]}).shape == (1, 2)
     with pytest.raises(TableError, match="did not occur in training"):
-        model.decision_function({"a": [0.0], "town": ["new"]})
-    assert model.predict_log_proba({"a": [0.0], "town": ["new"]}, unseen="missing").shape == (1, 2)
+        model.decision_function({"a": [0.0], "town": ["new"]}, unseen="refuse")
 
 
 def test_names_of_features_and_missing_methods(rows):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.model_selection import check_cv
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import column_or_1d
 
-from properly.inputs.options import check_boolean, check_interval, checked_count
+from properly.inputs.options import check_boolean, check_interval, check_split, checked_count
 from properly.inputs.weights import checked_class_weights, row_weights
 from properly.numeric.probabilities import Array
 
@@ -50,14 +52,20 @@ class Rows(NamedTuple):
     def take(self, rows: Indices) -> Self:
         return type(self)(self.X[rows], self.codes[rows], self.weight[rows])
 
-    def divided(self, model: Any, eval_set: Any, random: np.random.RandomState) -> tuple[Self, Self | None]:
-        """Training rows, and held-out rows: those of `eval_set`, or a part of these if the model may stop early."""
+    def given(self, model: Any, eval_set: Any) -> Self | None:
+        """The held-out rows that the user gave, if any."""
         if eval_set is None:
-            return self._split(model.validation_fraction, random) if model.early_stopping else (self, None)
+            return None
         if not isinstance(eval_set, tuple | list) or len(eval_set) not in (2, 3):
             raise ValueError("eval_set must be (X, y) or (X, y, sample_weight).")
         X, y, *weight = eval_set
-        return self, self.held_out(model._read(X), y, weight[0] if weight else None, model.classes_, "eval_set")
+        return self.held_out(model._read(X), y, weight[0] if weight else None, model.classes_, "eval_set")
+
+    def divided(self, model: Any, eval_set: Any, random: np.random.RandomState) -> tuple[Self, Self | None]:
+        """Training rows, and held-out rows: those of `eval_set`, or a part of these if the model may stop early."""
+        if eval_set is None and model.early_stopping:
+            return self._split(model.validation_fraction, random)
+        return self, self.given(model, eval_set)
 
     def _split(self, fraction: float, random: np.random.RandomState) -> tuple[Self, Self | None]:
         """The training rows, and a `fraction` of each class to be held out (one row at least).
@@ -74,6 +82,55 @@ class Rows(NamedTuple):
             count = min(max(round(fraction * len(rows)), 1), len(rows) - 1)
             is_held_out[random.permutation(rows)[:count]] = True
         return self.take(np.flatnonzero(~is_held_out)), self.take(np.flatnonzero(is_held_out))
+
+
+Split = tuple[Indices, Indices]  # the numbers of training rows and of held-out rows
+
+
+def stratified_splits(codes: Indices, n_folds: int, random: np.random.RandomState) -> list[Split]:
+    """Every fold held out once; each has its share of every class. A class of one row is never held out.
+
+    Nothing is held out if fewer than two classes can be: on rows of one class every forecast looks better the closer
+    it is to that class.
+
+    >>> stratified_splits(np.array([0, 0, 1, 1, 2]), 2, np.random.RandomState(0))
+    [(array([1, 3, 4]), array([0, 2])), (array([0, 2, 4]), array([1, 3]))]
+    """
+    shuffled = random.permutation(len(codes))
+    dealt = shuffled[np.argsort(codes[shuffled], kind="stable")]
+    folds = np.empty(len(codes), dtype=np.intp)
+    folds[dealt] = np.arange(len(codes)) % n_folds
+    counts = np.bincount(codes)
+    if np.sum(counts > 1) < 2:
+        return []
+    folds[counts[codes] == 1] = -1
+    return [(np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in np.unique(folds[folds >= 0])]
+
+
+def splits_of(cv: Any, codes: Indices, counted: Indices, n_rows: int, random: np.random.RandomState) -> list[Split]:
+    """Training and held-out rows of a number of folds, or of what else scikit-learn takes as `cv`.
+
+    `codes` are the classes of the rows `counted`, which have a positive weight, among `n_rows`; the result numbers
+    them. A split needs two classes to fit to; held-out rows of other classes are left out.
+    """
+    if isinstance(cv, Integral):
+        return stratified_splits(codes, checked_count(cv, "cv", 2), random)
+    place, labels = np.full(n_rows, -1), np.zeros(n_rows, dtype=np.intp)
+    place[counted], labels[counted] = np.arange(len(codes)), codes
+    found = []
+    for number, sides in enumerate(check_cv(cv, labels, classifier=True).split(labels, labels)):
+        check_split(np.concatenate(sides), n_rows, number)
+        train, test = (np.sort(place[side][place[side] >= 0]) for side in sides)
+        known = np.unique(codes[train])
+        test = test[np.isin(codes[test], known)]
+        if len(known) > 1 and len(test):
+            found.append((train, test))
+    if not found:
+        raise ValueError(
+            "cv must have a split with training rows of two classes and a held-out row of one of them; use stratified "
+            "splits, or a number of folds."
+        )
+    return found
 
 
 class BestRound:
@@ -100,5 +157,4 @@ def check_rounds(model: Any) -> None:
     checked_count(model.n_estimators, "n_estimators", 1)
     check_interval(model.learning_rate, "learning_rate", 0.0)
     check_boolean(model.early_stopping, "early_stopping")
-    check_interval(model.validation_fraction, "validation_fraction", 0.0, 1.0)
     checked_count(model.n_iter_no_change, "n_iter_no_change", 1)

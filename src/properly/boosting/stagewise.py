@@ -21,6 +21,7 @@ from properly.classifier import LogScoreClassifier, chosen, probabilities
 from properly.inputs.finite import columns_named, refuse_dates
 from properly.inputs.labels import checked_labels, require_two_classes
 from properly.inputs.optional import require
+from properly.inputs.options import check_interval
 from properly.links import Logit
 from properly.losses import BoostingLoss, Composite, LogLoss
 from properly.numeric.limits import FARTHEST
@@ -166,6 +167,7 @@ class AdaBoost(LogScoreClassifier):
 
     def _check_options(self) -> None:
         check_rounds(self)
+        check_interval(self.validation_fraction, "validation_fraction", 0.0, 1.0)
         learner = self._base()
         if not has_fit_parameter(learner, "sample_weight"):
             raise ValueError(

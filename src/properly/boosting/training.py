@@ -1,273 +1,305 @@
-"""One boosted score: trees of LightGBM for any composite loss, added while the loss of held-out rows falls."""
+"""Boosted scores: how trees grow and how many there are is judged on rows held out; then all rows are fitted."""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from properly.boosting.rows import BestRound, Rows, scaled_weights
+from properly.boosting.objective import Labels, Objective
+from properly.boosting.rows import BestRound, Indices, Rows, scaled_weights
 from properly.inputs.optional import require
-from properly.links import Link
 from properly.losses import Composite, LogLoss
-from properly.numeric.limits import FARTHEST
+from properly.losses.softmax import AnyComposite
 from properly.numeric.probabilities import Array
 
-_LONGEST = 100.0  # the longest step of a row in log-odds, before the learning rate
-_FLATTEST = 1e-12  # times the curvature of log loss: a flatter loss counts as if it were as flat as this
-_LARGEST = 1e30  # what LightGBM may be given, which calculates in float32
 _LARGEST_PENALTY = 1e300  # as good as infinite
+_ENOUGH_HELD_OUT = 10_000  # rows that tell ways of growing apart: with more, not all splits are tried with each
+
+RowLosses = Callable[[Labels, AnyComposite, Array], Array]
 
 
-class Labels(NamedTuple):
-    """Which rows are positive, and their weights: above 0, and scaled so that no sum overflows."""
+class Growth(NamedTuple):
+    """How trees grow."""
 
-    positive: NDArray[Any]  # bool
-    weight: Array
+    num_leaves: int
+    min_samples_leaf: int
+    l2_regularization: float
+    max_features: float  # the share of the features that each tree may use
+    max_samples: float  # the share of the rows that each tree is fitted to
+    extra_trees: bool  # whether one random threshold of each feature is tried, not all
 
-    @property
-    def rates(self) -> tuple[float, float]:
-        """The base rate p and 1 - p, each accurate to its own last digits however unequal the weights."""
-        positive, negative = float(self.weight[self.positive].sum()), float(self.weight[~self.positive].sum())
-        return positive / (positive + negative), negative / (positive + negative)
-
-    def mean(self, losses: Array) -> float:
-        with np.errstate(invalid="ignore", over="ignore"):
-            return float(np.average(losses, weights=self.weight))
-
-    def losses(self, composite: Composite, v: Array) -> Array:
-        with np.errstate(all="ignore"):
-            return composite._value(self.positive, v)
-
-    def cautious_losses(self, composite: Composite, v: Array) -> Array:
-        """The expected losses if each of the n labels is wrong with probability 1/(n + 2).
-
-        That none of n labels contradicts a forecast close to 0 or 1 does not mean that the next one will not: by
-        Laplace's rule of succession it does with about this probability. It hardly matters unless the loss grows faster
-        than log loss.
-        """
-        doubt = 1.0 / (len(self.positive) + 2.0)
-        with np.errstate(all="ignore"):
-            as_labelled, otherwise = composite._value(self.positive, v), composite._value(~self.positive, v)
-            return (1.0 - doubt) * as_labelled + doubt * otherwise
-
-    def clearly_smaller(self, losses: Array, before: Array) -> bool:
-        """Whether the mean is smaller than before by more than two standard errors of the difference.
-
-        Two, because the number of trees was chosen as the best of many on the same rows.
-        An infinite loss is never smaller, a finite one always smaller than an infinite one.
-        """
-        if not np.isfinite(losses).all():
-            return False
-        if not np.isfinite(before).all():
-            return True
-        gain, share = before - losses, self.weight / self.weight.sum()
-        mean = self.mean(gain)
-        return mean > 2.0 * float(np.sqrt(np.sum((share * (gain - mean)) ** 2)))
+    def params(self, mean_weight: float) -> dict[str, Any]:
+        """In LightGBM's words. The objective makes the mean weight 1, and the penalty is worth rows of weight 1."""
+        with np.errstate(over="ignore"):
+            penalty = min(float(np.float64(self.l2_regularization) / mean_weight), _LARGEST_PENALTY)
+        return {
+            "num_leaves": self.num_leaves,
+            "min_data_in_leaf": self.min_samples_leaf,
+            "lambda_l2": penalty,
+            "feature_fraction": self.max_features,
+            "bagging_fraction": self.max_samples,
+            "bagging_freq": int(self.max_samples < 1.0),
+            "extra_trees": self.extra_trees,
+        }
 
 
-class Objective:
-    """Gradient and curvature of a composite for LightGBM, in the unit of log loss.
+class Limits(NamedTuple):
+    """How many trees there may be."""
 
-    A loss may be multiplied by any factor, but a ridge penalty depends on it: the factor is chosen so that the expected
-    curvature, summed over the rows when the objective is first called, is that of log loss. The curvature of a row is
-    then the largest of
-
-    - the expected one, ω p'²;
-    - the observed one, which makes the step Newton's where the composite is convex;
-    - that of log loss through the same link, so that rows where the loss is nearly flat do not make long steps;
-    - |gradient| / 100, so that no row, and so no leaf, makes a step of more than 100 (in log-odds at the base rate;
-      Friedman, Hastie & Tibshirani (2000) bound the working response of LogitBoost for the same reason).
-
-    With log loss and the logit the first three are one: p (1-p), LightGBM's own. Weights are divided by their mean, so
-    that none is too small or too large for float32.
-    """
-
-    def __init__(self, composite: Composite, labels: Labels) -> None:
-        self.composite, self.labels = composite, labels
-        self.log_loss = Composite(LogLoss(), composite.link)
-        self.longest = _LONGEST * _per_log_odds(composite.link, *labels.rates)
-        self.scale: float | None = None
-        self.weight = labels.weight / labels.weight.mean()
-        self.weighted = bool(np.any(self.weight != 1.0))
-
-    def __call__(self, v: Array, _: Any) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        with np.errstate(all="ignore"):
-            gradient, curvature = self._derivatives(v)
-            curvature = np.maximum(curvature, np.abs(gradient) / self.longest)
-            if self.weighted:
-                gradient, curvature = gradient * self.weight, curvature * self.weight
-            return _as_float32(gradient), _as_float32(curvature)
-
-    def _derivatives(self, v: Array) -> tuple[Array, Array]:
-        composite, positive = self.composite, self.labels.positive
-        usual = self.log_loss._expected_curvature(positive, v)
-        if composite == self.log_loss:
-            return composite._gradient(positive, v), usual
-        expected = composite._expected_curvature(positive, v)
-        if self.scale is None:
-            total, own = self.labels.mean(usual), self.labels.mean(expected)
-            self.scale = total / max(own, _FLATTEST * total) if total > 0.0 else 0.0
-        curvature = np.maximum(expected, composite._observed_curvature(positive, v))
-        return self.scale * composite._gradient(positive, v), np.maximum(self.scale * curvature, usual)
-
-
-def _per_log_odds(link: Link, p: float, q: float) -> float:
-    """dv/d(log-odds) at a probability; infinite, which bounds nothing, where the derivative underflows."""
-    derivative = float(link.inverse_derivative(link.link(p, q)))
-    return p * q / derivative if derivative > 0.0 else np.inf
-
-
-def _as_float32(x: Array) -> NDArray[np.float32]:
-    """Finite in any case: an exponential loss may overflow, and a curvature at the edge of a link's support."""
-    return np.clip(np.nan_to_num(x), -_LARGEST, _LARGEST).astype(np.float32)
-
-
-RowLosses = Callable[[Labels, Composite, Array], Array]
+    n_estimators: int
+    patience: int | None  # None keeps all trees
+    log_first: bool
 
 
 class Boosted(NamedTuple):
-    """A score: `start` plus trees."""
+    """Scores, one or those of a softmax: `start` plus trees."""
 
     text: str  # the trees in LightGBM's own form; empty if there are none
-    start: float
+    start: Array
     best_iteration: int
     log_iterations: int  # how many of the trees minimise log loss
+    growth: Growth
     train_losses: Array
     validation_losses: Array
     gains: Array  # by which splits at each feature have lowered the loss
+    held_out: Array  # the scores of held-out rows, split after split
+
+
+class Part(NamedTuple):
+    """Rows, as they are and as LightGBM has binned them."""
+
+    rows: Rows
+    dataset: Any
 
 
 class Trainer:
-    """Training rows and held-out rows, binned once; several scores can be fitted to them in turn."""
+    """All rows, binned once, and pairs of training and held-out rows; several scores can be fitted to them in turn.
 
-    def __init__(self, rows: Rows, held_out: Rows | None, categorical: list[int], params: dict[str, Any]) -> None:
+    `held_out` are rows given by the user; otherwise `splits` holds the numbers of training and held-out rows. With
+    neither, nothing is judged, and all trees are kept.
+    """
+
+    def __init__(
+        self,
+        rows: Rows,
+        n_classes: int,
+        held_out: Rows | None,
+        splits: Sequence[tuple[Indices, Indices]],
+        categorical: list[int],
+        params: dict[str, Any],
+    ) -> None:
         self.lightgbm = require("lightgbm", "boosting")
-        # The penalty is worth so many rows of weight 1; the objective makes the mean weight 1.
-        with np.errstate(over="ignore"):
-            penalty = min(float(params["lambda_l2"] / rows.weight.mean()), _LARGEST_PENALTY)
-        self.params = {**params, "lambda_l2": penalty}
-        train = self._dataset(rows, categorical_feature=categorical)
-        self.parts = [(rows, train)]
+        self.n_classes, self.params, self.mean_weight = n_classes, params, rows.weight.mean()
+        rows = rows._replace(weight=scaled_weights(rows.weight))
+        self.whole = Part(rows, self._dataset(rows, categorical_feature=categorical))
+        self.whole.dataset.construct()
         if held_out is not None:
-            self.parts.append((held_out, self._dataset(held_out, reference=train)))
-        train.construct()
+            held_out = held_out._replace(weight=scaled_weights(held_out.weight))
+            self.pairs = [(self.whole, Part(held_out, self._dataset(held_out, reference=self.whole.dataset)))]
+        else:
+            self.pairs = [(self._part(train), self._part(test)) for train, test in splits]
+        # with more rows, the loss is smallest after more trees
+        self.more = len(rows.codes) / max((len(train.rows.codes) for train, _ in self.pairs), default=1)
         self.n_features = rows.X.shape[1]
-        self.splittable = any(train.feature_num_bin(feature) > 1 for feature in range(self.n_features))
+        self.splittable = any(self.whole.dataset.feature_num_bin(feature) > 1 for feature in range(self.n_features))
 
     def _dataset(self, rows: Rows, **options: Any) -> Any:
         labels = np.zeros(len(rows.codes))  # objective and losses have the labels, LightGBM needs none
         return self.lightgbm.Dataset(rows.X, labels, params=self.params, **options)
 
-    def boost(
-        self, composite: Composite, positive: int, n_estimators: int, patience: int | None, log_first: bool
-    ) -> Boosted:
-        """Boost the score of the class with this code; `patience` None keeps all trees.
+    def _part(self, rows: Indices) -> Part:
+        rows = np.sort(rows)
+        return Part(self.whole.rows.take(rows), self.whole.dataset.subset(rows, params=self.params).construct())
 
-        The score of a class that no row has, or every row, is ∓1e100, without trees.
+    def boost(self, composite: AnyComposite, positive: int, growths: Sequence[Growth], limits: Limits) -> Boosted:
+        """Boost the score of the class with the code `positive`, or those of a softmax."""
+        if not self.splittable:
+            limits = limits._replace(n_estimators=0)
+        judge = self._judged(composite, positive, growths, limits) if self.pairs else None
+        growth = growths[0] if judge is None else judge.growth
+        plan = [(composite, limits.n_estimators)] if judge is None else judge.plan(self.more, limits.n_estimators)
+        fit = Fit(self, growth, self.whole, None, composite, positive)
+        losses, log_trees = [fit.train_loss()], 0
+        for part, rounds in plan:
+            objective = Objective(part, fit.labels)
+            for _ in range(rounds):
+                if fit.add(objective):
+                    losses.append(fit.train_loss())
+            log_trees = fit.trees if isinstance(part.loss, LogLoss) else log_trees
+        text, gains = "", np.zeros(self.n_features)
+        if fit.trees:
+            text = fit.booster.model_to_string(num_iteration=fit.trees)
+            gains = fit.booster.feature_importance("gain", iteration=fit.trees)
+        validation, held_out = (np.empty(0),) * 2 if judge is None else (np.array(judge.history), judge.scores())
+        return Boosted(text, fit.start, fit.trees, log_trees, growth, np.array(losses), validation, gains, held_out)
+
+    def _judged(self, composite: AnyComposite, positive: int, growths: Sequence[Growth], limits: Limits) -> Judge:
+        """Trees on all splits, grown in the best way, as many as are best for held-out rows."""
+
+        def grown(growth: Growth, pairs: Sequence[tuple[Part, Part]]) -> Judge:
+            judge = Judge(self, growth, pairs, composite, positive)
+            judge.boost(limits)
+            return judge
+
+        held_out = np.cumsum([len(test.rows.codes) for _, test in self.pairs])
+        few = self.pairs[: int(np.searchsorted(held_out, _ENOUGH_HELD_OUT)) + 1]
+        if len(growths) == 1:
+            return grown(growths[0], self.pairs)
+        best = min((grown(growth, few) for growth in growths), key=lambda judge: judge.smallest)
+        return best if len(few) == len(self.pairs) else grown(best.growth, self.pairs)
+
+
+class Fit:
+    """One booster: trees fitted to training rows, and the scores of held-out rows."""
+
+    def __init__(
+        self, trainer: Trainer, growth: Growth, train: Part, test: Part | None, composite: AnyComposite, positive: int
+    ) -> None:
+        self.composite, self.added = composite, [0]  # trees after each round
+        parts = [train] if test is None else [train, test]
+        self.labels, *self.held_out = (
+            Labels(composite._targets(part.rows.codes, positive), part.rows.weight) for part in parts
+        )
+        self.start = self.labels.start(composite, trainer.n_classes)
+        for part in parts:
+            part.dataset.set_init_score(np.repeat(self.start, len(part.rows.codes)))  # score after score
+        params = {**trainer.params, **growth.params(trainer.mean_weight), "num_class": len(self.start)}
+        self.booster = trainer.lightgbm.Booster(params, train.dataset)
+        if test is not None:
+            self.booster.add_valid(test.dataset, "held out")
+
+    @property
+    def trees(self) -> int:
+        return self.added[-1]
+
+    def add(self, objective: Objective) -> bool:
+        """One round; whether there is a new tree: with few rows and a random choice of features there may be none.
+
+        If the first round finds no split, LightGBM keeps a tree without any, so that there must not be another round.
         """
-        has_class = self.parts[0][0].codes == positive
-        if has_class.all() or not has_class.any():
-            start = FARTHEST if has_class.all() else -FARTHEST
-            return Boosted("", start, 0, 0, np.zeros(1), np.empty(0), np.zeros(self.n_features))
-        run, log_loss = _Run(self, composite, positive), Composite(LogLoss(), composite.link)
-        log_iterations = 0
-        if patience is None:
-            deque(run.grow(composite, n_estimators), maxlen=0)
-        elif log_first and composite != log_loss and _reaches_all_probabilities(composite):
-            run.grow_while_better(log_loss, n_estimators, patience)
-            log_iterations = run.kept
-            if not run.grow_while_better(composite, n_estimators, patience, Labels.cautious_losses):
-                run.go_back(log_iterations)
-            if not run.histories[1][run.kept] <= run.histories[1][0]:  # larger on held-out rows than at the base rate
-                run.go_back(0)
-                log_iterations = 0
-                run.grow_while_better(composite, n_estimators, patience)
-        else:
-            run.grow_while_better(composite, n_estimators, patience)
-        return run.result(run.kept if composite == log_loss else log_iterations)
+        grown = not (self.trees == 0 and len(self.added) > 1) and not self.booster.update(fobj=objective)
+        self.added.append(self.trees + grown)
+        return grown
 
-
-def _reaches_all_probabilities(composite: Composite) -> bool:
-    """Whether no score has p = 0 or 1: there, log loss would be infinite."""
-    return bool(np.isinf(composite.link.link([0.0, 1.0])).all())
-
-
-class _Run:
-    """One score while it is boosted."""
-
-    def __init__(self, trainer: Trainer, composite: Composite, positive: int) -> None:
-        self.trainer, self.composite, self.kept = trainer, composite, 0
-        self.labels = [Labels(rows.codes == positive, scaled_weights(rows.weight)) for rows, _ in trainer.parts]
-        self.start = float(composite.link.link(*self.labels[0].rates))
-        for rows, dataset in trainer.parts:
-            dataset.set_init_score(np.full(len(rows.codes), self.start))
-        (_, train), *held_out = trainer.parts
-        self.booster = trainer.lightgbm.Booster(trainer.params, train)
-        for _, dataset in held_out:
-            self.booster.add_valid(dataset, "held out")
-        self.histories: list[list[float]] = [[] for _ in trainer.parts]
-        self._record()
-
-    def _record(self) -> None:
-        """Append the present mean losses."""
-        for history, labels, v in zip(self.histories, self.labels, self._scores(), strict=True):
-            history.append(labels.mean(labels.losses(self.composite, v)))
-
-    def _scores(self) -> list[Array]:
-        """The scores of the training rows and of the held-out ones, which LightGBM shows to metrics only."""
-        scores: list[Array] = []
-
-        def look(v: Array, _: Any) -> tuple[str, float, bool]:
-            scores.append(v)
-            return "nothing", 0.0, False
-
-        self.booster.eval_train(look)
-        self.booster.eval_valid(look)
-        return scores
-
-    def grow(self, composite: Composite, n_estimators: int) -> Iterator[int]:
-        """Add trees that minimise `composite`, and give their number after each."""
-        objective = Objective(composite, self.labels[0])
-        for history in self.histories:
-            del history[self.kept + 1 :]
-        for _ in range(n_estimators if self.trainer.splittable else 0):
-            if self.booster.update(fobj=objective):
-                return  # no leaf can be split any more
-            self.kept += 1
-            self._record()
-            yield self.kept
-
-    def grow_while_better(
-        self, composite: Composite, n_estimators: int, patience: int, row_losses: RowLosses = Labels.losses
-    ) -> bool:
-        """The same, then back to the smallest mean of `row_losses` over held-out rows; whether that fell clearly."""
-        held_out = self.labels[1]
-        first = smallest = row_losses(held_out, composite, self._scores()[1])
-        best = BestRound(held_out.mean(first), patience, self.kept)
-        for trees in self.grow(composite, n_estimators):
-            losses = row_losses(held_out, composite, self._scores()[1])
-            exhausted = best.exhausted(held_out.mean(losses), trees)
-            if best.rounds == trees:
-                smallest = losses
-            if exhausted:
-                break
-        self.go_back(best.rounds)
-        return held_out.clearly_smaller(smallest, first)
-
-    def go_back(self, trees: int) -> None:
-        for _ in range(self.kept - trees):
+    def go_back(self, rounds: int) -> None:
+        for _ in range(self.trees - self.added[rounds]):
             self.booster.rollback_one_iter()
-        self.kept = trees
+        del self.added[rounds + 1 :]
 
-    def result(self, log_iterations: int) -> Boosted:
-        train, *held_out = (np.array(history) for history in self.histories)
-        validation = held_out[0] if held_out else np.empty(0)
-        text, gains = "", np.zeros(self.trainer.n_features)
-        if self.kept:
-            text = self.booster.model_to_string(num_iteration=self.kept)
-            gains = self.booster.feature_importance("gain", iteration=self.kept)
-        return Boosted(text, self.start, self.kept, min(log_iterations, self.kept), train, validation, gains)
+    def train_loss(self) -> float:
+        return self.labels.mean(self.labels.losses(self.composite, _seen(self.booster.eval_train)))
+
+    def scores(self) -> Array:
+        """Of the held-out rows."""
+        return _seen(self.booster.eval_valid)
+
+
+def _seen(evaluate: Callable[[Any], Any]) -> Array:
+    """The present scores, which LightGBM shows to metrics only."""
+    scores: list[Array] = []
+
+    def look(v: Array, _: Any) -> tuple[str, float, bool]:
+        scores.append(v)
+        return "nothing", 0.0, False
+
+    evaluate(look)
+    return scores[0]
+
+
+class Judge:
+    """Boosters of all splits, which get their trees at the same time and are judged together on the held-out rows."""
+
+    def __init__(
+        self,
+        trainer: Trainer,
+        growth: Growth,
+        pairs: Sequence[tuple[Part, Part]],
+        composite: AnyComposite,
+        positive: int,
+    ) -> None:
+        self.growth, self.composite = growth, composite
+        self.fits = [Fit(trainer, growth, train, test, composite, positive) for train, test in pairs]
+        self.labels = Labels.joined([fit.held_out[0] for fit in self.fits])
+        self.log_rounds, self.rounds = 0, 0
+        self.history = [self.labels.mean(self.labels.losses(composite, self.scores()))]
+
+    def scores(self) -> Array:
+        """The scores of the held-out rows, split after split."""
+        return np.concatenate([fit.scores() for fit in self.fits])
+
+    @property
+    def smallest(self) -> float:
+        """The mean loss after the rounds that are kept."""
+        return self.history[self.rounds]
+
+    def plan(self, more: float, most: int) -> list[tuple[AnyComposite, int]]:
+        """Losses to be minimised and numbers of rounds, for `more` times as many rows, but at most so many each."""
+        first, second = (min(round(more * rounds), most) for rounds in (self.log_rounds, self.rounds - self.log_rounds))
+        later = [(self.composite, second)]
+        return [(_log_loss(self.composite), first), *later] if first else later
+
+    def boost(self, limits: Limits) -> None:
+        composite, n_estimators, patience = self.composite, limits.n_estimators, limits.patience
+        if patience is None or not limits.log_first or not _log_loss_comes_first(composite):
+            self._grow(composite, n_estimators, patience)
+            return
+        self._grow(_log_loss(composite), n_estimators, patience)
+        self.log_rounds = self.rounds
+        if not self._grow(composite, n_estimators, patience, Labels.cautious_losses):
+            self._go_back(self.log_rounds)
+        if not self.smallest <= self.history[0]:  # larger than at the base rate
+            self._go_back(0)
+            self.log_rounds = 0
+            self._grow(composite, n_estimators, patience)
+
+    def _grow(
+        self,
+        composite: AnyComposite,
+        n_estimators: int,
+        patience: int | None,
+        row_losses: RowLosses = Labels.losses,
+    ) -> bool:
+        """Add trees that minimise `composite`, then go back to the smallest mean of `row_losses`: is it clearly less?
+
+        Without patience, none are taken back.
+        """
+        objectives = [Objective(composite, fit.labels) for fit in self.fits]
+        first = smallest = row_losses(self.labels, composite, self.scores())
+        best = BestRound(self.labels.mean(first), patience or n_estimators, self.rounds)
+        same = composite == self.composite and row_losses is Labels.losses
+        del self.history[self.rounds + 1 :]
+        for _ in range(n_estimators):
+            for fit, objective in zip(self.fits, objectives, strict=True):
+                fit.add(objective)
+            self.rounds += 1
+            scores = self.scores()
+            losses = row_losses(self.labels, composite, scores)
+            watched = losses if same else self.labels.losses(self.composite, scores)
+            self.history.append(self.labels.mean(watched))
+            exhausted = best.exhausted(self.labels.mean(losses), self.rounds)
+            if best.rounds == self.rounds:
+                smallest = losses
+            if exhausted and patience is not None:
+                break
+        if patience is not None:
+            self._go_back(best.rounds)
+        return self.labels.clearly_smaller(smallest, first)
+
+    def _go_back(self, rounds: int) -> None:
+        for fit in self.fits:
+            fit.go_back(rounds)
+        self.rounds = rounds
+
+
+def _log_loss(composite: AnyComposite) -> AnyComposite:
+    """Through the same link."""
+    return Composite(LogLoss(), composite.link) if isinstance(composite, Composite) else composite.convex_companion
+
+
+def _log_loss_comes_first(composite: AnyComposite) -> bool:
+    """Not if it is the loss itself, and not if a finite score has p = 0 or 1, where log loss would be infinite."""
+    if not isinstance(composite, Composite) or isinstance(composite.loss, LogLoss):
+        return False
+    return bool(np.isinf(composite.link.link([0.0, 1.0])).all())

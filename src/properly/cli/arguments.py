@@ -263,6 +263,21 @@ page_file = file_ending(".html", ".htm")
 model_file = file_ending(".skops")
 
 
+def positive_number(value: Any) -> float:
+    """A positive, finite number.
+
+    >>> positive_number("2.5")
+    2.5
+    """
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = 0.0
+    if isinstance(value, bool) or not 0.0 < number < inf:
+        raise ValueError(f"must be a positive number, got {value!r}")
+    return number
+
+
 def one_of(known: Callable[[], Iterable[str]]) -> Rule:
     """A rule: one of the known names, which are looked up when they are needed."""
 

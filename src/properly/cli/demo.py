@@ -50,8 +50,8 @@ def run_demo(output: FilePath = "demo") -> dict[str, Any]:
     steps = [
         _step("audit", folder / "test.parquet", "--target", "event", "--probability", "balanced", "--group", "region",
               "--costs", "1:20", "--report", folder / "audit.html"),
-        _step("fit", folder / "train.csv", "--target", "event", "-o", folder / "model.skops", "--report",
-              folder / "fit.html"),
+        _step("fit", folder / "train.csv", "--target", "event", "--method", "logistic,gev,boosting", "-o",
+              folder / "model.skops", "--report", folder / "fit.html"),
         _step("predict", folder / "model.skops", folder / "test.parquet", "-o", folder / "scored.parquet"),
     ]  # fmt: skip
     fitted = properly.tables.read_table(folder / "scored.parquet", ["probability_yes"]).column(0).to_numpy()

@@ -1,8 +1,8 @@
-"""Compare models, fit the best, save it with a report.
+"""Compare and average models, save the best with a report.
 
-Compare models by log loss in cross-validation, say which differences are significant, fit the best one
-to all rows, save it as one file, and write a report. Every column but the target is a feature, unless
---features or --ignore is given. Methods:
+Compare models of many kinds by log loss in cross-validation, say which differences are significant,
+average them (or, with --single, keep one), fit the result to all rows, save it as one file, and write
+a report. Every column but the target is a feature, unless --features or --ignore is given. Methods:
 {methods}
 
 example: properly fit train.csv --target churned --population-rate 0.002 -o model.skops
@@ -11,7 +11,11 @@ example: properly fit train.csv --target churned --population-rate 0.002 -o mode
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from contextlib import nullcontext
+from math import isnan
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 import properly
 from properly.cli.arguments import (
@@ -25,28 +29,35 @@ from properly.cli.arguments import (
     names,
     one_of,
     page_file,
+    positive_number,
     read_key,
     seed,
     share,
     whole,
 )
-from properly.cli.candidates import CANDIDATES, build_candidates, checked_methods
-from properly.cli.fitting import Roles, Rows, conclusion, read_rows, refitted, validation
+from properly.cli.fitting import Roles, Rows, conclusion, read_rows, validation
 from properly.cli.main import show_warnings, table_of
+from properly.cli.signals import rescued_by
+from properly.comparison.candidates import CANDIDATES, checked_methods
 from properly.files import FilePath, atomic_path, displayed, sha256_of
 from properly.inputs.misuse import Misuse
 from properly.progress import progress
 
 if TYPE_CHECKING:
-    from properly.comparison import Comparison
+    from properly.audit import Audit
+    from properly.comparison import BestProbabilities, Comparison
+    from properly.tables.importances import Importances
+
+_MOST_SHUFFLED = 100  # columns
 
 
 def add_arguments(add: Arguments) -> None:
-    methods = "\n".join(f"  {each.usage(name):<12}{each.about}" for name, each in CANDIDATES.items())
+    methods = "\n".join(f"  {each.usage(name):<16}{each.about}" for name, each in CANDIDATES.items() if each.saved)
     add.parser.description = str(add.parser.description).replace("{methods}", methods)
     add("table")
     add("--target COLUMN")
     add("--method NAMES")
+    add("--single")
     add("--calibration NAME")
     add("--population-rate P")
     add("--positive CLASS")
@@ -59,6 +70,8 @@ def add_arguments(add: Arguments) -> None:
     add("--group COLUMN", group=folds)
     add("--time COLUMN", group=folds)
     add("--folds N")
+    add("--time-budget SECONDS")
+    add("--keep-best")
     add("--seed N")
     add("-o --output FILE")
     add("--report FILE")
@@ -71,6 +84,7 @@ def add_arguments(add: Arguments) -> None:
     calibration=one_of(lambda: dict.fromkeys(["auto", "none", *properly.calibration.methods.METHODS])),
     population_rate=share,
     folds=whole(2),
+    time_budget=positive_number,
     seed=seed,
     output=model_file,
     report=page_file,
@@ -81,6 +95,7 @@ def fit_table(
     *,
     target: str,
     method: str | Sequence[str] = "auto",
+    single: bool = False,
     calibration: str = "auto",
     population_rate: float | None = None,
     positive: str | None = None,
@@ -91,6 +106,8 @@ def fit_table(
     group: str | None = None,
     time: str | None = None,
     folds: int = 5,
+    time_budget: float | None = None,
+    keep_best: bool = False,
     seed: int = 0,
     output: FilePath = "model.skops",
     report: FilePath = "fit.html",
@@ -107,8 +124,11 @@ def fit_table(
     target : str
         The column that holds the class.
     method : str or sequence of str, default "auto"
-        One of the methods, or several separated by commas; auto compares those that suit the data. Of several that are
-        equally good within the noise, the simplest is chosen.
+        One of the methods, or several separated by commas; auto compares those that suit the data. Several are
+        averaged, by weights that suit held-out rows.
+    single : bool, default False
+        Keep one plain model instead of an average, for those who must explain it: of several that are equally good
+        within the noise, the simplest.
     calibration : str, default "auto"
         auto compares every model with and without calibration, none only without; the name of a calibration method,
         such as platt or isotonic, only with that.
@@ -129,7 +149,11 @@ def fit_table(
     time : str, optional
         A column of dates or numbers: models learn from the past and are judged by the future; it is no feature.
     folds : int, default 5
-        Folds of the cross-validation.
+        Folds of the cross-validation; with fewer than 1,000 rows they are made twice.
+    time_budget : float, optional
+        Seconds after which no further model is tried; what is fitted to all rows in the end comes on top.
+    keep_best : bool, default False
+        Whether the first Ctrl-C saves the best model that is fitted to all rows by then, instead of nothing.
     seed : int, default 0
         Seed of all that is random.
     output : path, default "model.skops"
@@ -147,9 +171,16 @@ def fit_table(
     -------
     dict
         Among other things "chosen", the name of the model that was saved, "best", the one with the smallest log loss,
-        "leaderboard", all models with their log loss, and "warnings" about columns.
+        "leaderboard", all models with their log loss, "parts", the models that are averaged with their weights and what
+        leaving each out would cost, and "warnings" about columns.
     """
     methods, used = checked_methods(method), None if features is None else listed_names(features)
+    for each in methods:
+        if each in CANDIDATES and not CANDIDATES[each].saved:
+            raise Misuse(
+                f"a model of {each} cannot be saved, since its file could not be checked when it is loaded; use "
+                f"Python: properly.comparison.BestProbabilities({each!r})."
+            )
     roles = Roles(target, positive, used, listed_names(ignore), listed_names(categories), weight, group, time)
     roles.check()
     check_output(output, inputs=[table])
@@ -159,51 +190,77 @@ def fit_table(
         tell(0.0, "reading")
         rows = read_rows(properly.tables.TableFile(table, separator=separator, decimal=decimal), roles)
         _check_positive(rows, properly.tables.base.Place(str(table), target), methods, population_rate)
-        setting = rows.setting(seed)
-        models, notes = build_candidates(methods, setting)
-        notes += [f"column {name!r} was left out: {reason}" for name, reason in rows.encoder.left_out_.items()]
-        comparison = properly.comparison.compare(
-            models,
-            rows.X,
-            rows.labels.codes,
+        best = properly.comparison.BestProbabilities(
+            methods,
+            single=single,
+            calibration=calibration,
+            population_rate=population_rate,
             cv=folds,
-            group=rows.group,
-            time=rows.time,
-            sample_weight=rows.weight,
-            calibration=None if calibration == "none" else calibration,
-            uncalibrated=calibration in ("auto", "none"),
-            skip_failing="auto" in methods,
+            categorical_features=rows.encoder.categorical_ or None,
+            time_budget=time_budget,
+            keep_best=keep_best,
             random_state=seed,
-            progress=lambda done, note: tell(0.9 * done, note),
+            progress=lambda done, note: tell(0.05 + 0.9 * done, note),
         )
-        n_folds = len(set(comparison.folds[comparison.judged].tolist()))
-        if n_folds < folds:
-            rarest = rows.labels.classes[setting.class_rows.index(min(setting.class_rows))]
-            what = "rows" if group is None else f"values of {group}"
-            reason = f"because the rarest class, {rarest}, has {n_folds} {what}"
-            notes.append(f"there are {n_folds} folds instead of {folds}, {reason}")
-        tell(0.9, f"{comparison.choice}, on all rows")
-        classifier = refitted(models, comparison, calibration, population_rate, rows)
-        tell(0.95, "report")
-        summary = {
-            "model": str(output),
-            "report": str(report),
-            "table": displayed(table),
-            "sha256": sha256_of(table),
-            "target": target,
-            "population_rate": population_rate,
-            "folds": n_folds,
-            "validation": validation(roles, n_folds, seed),
-            "seed": seed,
-            "notes": notes,
-            **_found(rows, comparison),
-        }
-        asked = {"methods": methods, "calibration": calibration, "categories": roles.categories, "weight": weight}
-        page = _page(table, comparison, classifier, rows, summary, asked)
-        model = properly.tables.TableClassifier(rows.encoder, classifier, rows.labels.classes)
-        properly.save(model, output, metadata=summary, key=key)
-        with atomic_path(report) as temporary:
-            temporary.write_text(page, encoding="utf-8")
+
+        asked = Asked(table, output, report, key, methods, calibration, population_rate, folds, seed)
+
+        def finish() -> dict[str, Any]:
+            tell(0.95, "report")
+            return _written(best, rows, roles, asked)
+
+        def end_early() -> str:
+            best.end_early()
+            return conclusion(best.comparison_) + _files_of(finish()) if best.interrupted_ else ""
+
+        with rescued_by(end_early) if keep_best else nullcontext():
+            best.fit(rows.X, rows.labels.codes, rows.weight, group=rows.group, time=rows.time)
+        return finish()
+
+
+class Asked(NamedTuple):
+    """What the files and the page say about how a model was made."""
+
+    table: FilePath
+    output: FilePath
+    report: FilePath
+    key: bytes | None
+    methods: list[str]
+    calibration: str
+    population_rate: float | None
+    folds: int
+    seed: int
+
+
+def _written(best: BestProbabilities, rows: Rows, roles: Roles, asked: Asked) -> dict[str, Any]:
+    """Write the model and the page; returns the summary."""
+    comparison, notes = best.comparison_, list(best.notes_)
+    notes += [f"column {name!r} was left out: {reason}" for name, reason in rows.encoder.left_out_.items()]
+    n_folds = len(set(comparison.folds[comparison.judged].tolist()))
+    if n_folds < asked.folds:
+        rarest = rows.labels.classes[rows.class_rows.index(min(rows.class_rows))]
+        what = "rows" if roles.group is None else f"values of {roles.group}"
+        reason = f"because the rarest class, {rarest}, has {n_folds} {what}"
+        notes.append(f"there are {n_folds} folds instead of {asked.folds}, {reason}")
+    summary = {
+        "model": str(asked.output),
+        "report": str(asked.report),
+        "table": displayed(asked.table),
+        "sha256": sha256_of(asked.table),
+        "target": roles.target,
+        "population_rate": asked.population_rate,
+        "folds": n_folds,
+        "validation": validation(roles, n_folds, comparison.repeats, asked.seed),
+        "seed": asked.seed,
+        "notes": notes,
+        "interrupted": best.interrupted_,
+        **_found(rows, best),
+    }
+    page = _page(best, rows, roles, summary, asked)
+    model = properly.tables.TableClassifier(rows.encoder, best, rows.labels.classes)
+    properly.save(model, asked.output, metadata=summary, key=asked.key)
+    with atomic_path(asked.report) as temporary:
+        temporary.write_text(page, encoding="utf-8")
     return summary
 
 
@@ -217,9 +274,9 @@ def _check_positive(rows: Rows, place: Any, methods: Sequence[str], population_r
         rows.labels.require_told(place, option)
 
 
-def _found(rows: Rows, comparison: Comparison) -> dict[str, Any]:
+def _found(rows: Rows, best: BestProbabilities) -> dict[str, Any]:
     """What the data and the comparison say."""
-    classes = rows.labels.classes
+    classes, comparison = rows.labels.classes, best.comparison_
     return {
         "classes": classes,
         "positive": classes[1] if len(classes) == 2 else None,
@@ -229,6 +286,7 @@ def _found(rows: Rows, comparison: Comparison) -> dict[str, Any]:
         "best": comparison.best,
         "chosen": comparison.choice,
         "leaderboard": _leaderboard(comparison),
+        "parts": [{"name": part.name, "weight": part.weight, "cost_of_leaving_out": part.cost} for part in best.parts_],
         "conclusion": conclusion(comparison),
         "warnings": rows.warnings,
         "version": properly.__version__,
@@ -256,39 +314,23 @@ def positive_note(summary: dict[str, Any]) -> str:
     return f"{summary['positive']}{usual}"
 
 
-def _page(
-    table: FilePath,
-    comparison: Comparison,
-    classifier: Any,
-    rows: Rows,
-    summary: dict[str, Any],
-    asked: dict[str, Any],
-) -> str:
+def _page(best: BestProbabilities, rows: Rows, roles: Roles, summary: dict[str, Any], asked: Asked) -> str:
     """The report: the comparison, and an audit of the chosen model's probabilities for held-out rows."""
-    from properly.tables.importances import importances_of
     from properly.tables.summaries import table_summary
 
-    classes, rate, at = [str(label) for label in summary["classes"]], summary["population_rate"], comparison.judged
-    judged = properly.audit.audit(
-        rows.labels.codes[at],
-        comparison.probabilities[comparison.choice][at],
-        sample_weight=None if rows.weight is None else rows.weight[at],
-        classes=range(len(classes)),
-        class_names=classes,
-        random_state=summary["seed"],
-    )
+    classes, rate, comparison = [str(label) for label in summary["classes"]], asked.population_rate, best.comparison_
     facts = {
-        **properly.report.pages.file_facts(table),
+        **properly.report.pages.file_facts(asked.table),
         "rows": f"{summary['rows']:,}",
         "target": summary["target"],
         "positive class": positive_note(summary),
         "features": ", ".join(summary["features"]),
-        "methods": ", ".join(asked["methods"]),
-        "calibration": asked["calibration"],
+        "methods": ", ".join(asked.methods),
+        "calibration": asked.calibration,
         "model": f"{summary['model']}: {comparison.choice}, fitted to all rows",
         "folds": summary["validation"],
-        "categories": ", ".join(asked["categories"]),
-        "weight": asked["weight"],
+        "categories": ", ".join(roles.categories),
+        "weight": roles.weight,
         "population rate": rate
         and f"the saved model is for a share of {rate:g} of {classes[1]}; this page judges the probabilities before "
         "that correction, in the proportions of the table",
@@ -297,12 +339,44 @@ def _page(
     facts = {name: text for name, text in facts.items() if text} | properly.report.pages.version_facts()
     return properly.report.fit_page(
         comparison,
-        judged,
+        _audit(comparison, rows, classes, asked.seed),
         facts,
         f"Models for {summary['target']}",
         warnings=summary["warnings"],
-        importances=importances_of(classifier, rows.encoder.columns_),
+        parts=best.parts_,
+        importances=_importances(best, rows, asked.seed),
         data=table_summary(rows.encoder, rows.X, rows.labels, rows.weight),
+    )
+
+
+def _importances(best: BestProbabilities, rows: Rows, seed: int) -> Importances | None:
+    from properly.tables.importances import importances_of, shuffled_importances
+
+    columns = rows.encoder.columns_
+    if len(best.parts_) == 1:
+        found = importances_of(best.parts_[0].model.classifier, columns)
+        if found is not None:
+            return found
+    if len(columns) > _MOST_SHUFFLED:
+        return None
+    return shuffled_importances(best, rows.X, rows.labels.codes, columns, seed)
+
+
+def _audit(comparison: Comparison, rows: Rows, classes: list[str], seed: int) -> Audit:
+    """Of the chosen model's probabilities for held-out rows; where folds were repeated, a row has several."""
+    at, repeats, n_rows = comparison.judged, comparison.repeats, len(rows.labels.codes)
+    weight, cluster = rows.weight, rows.group
+    if repeats > 1:
+        weight = (np.ones(n_rows) if weight is None else weight) / repeats
+        cluster = np.arange(n_rows) if cluster is None else cluster
+    return properly.audit.audit(
+        np.tile(rows.labels.codes, repeats)[at],
+        comparison.probabilities[comparison.choice][at],
+        sample_weight=None if weight is None else np.tile(weight, repeats)[at],
+        cluster=None if cluster is None else np.tile(cluster, repeats)[at],
+        classes=range(len(classes)),
+        class_names=classes,
+        random_state=seed,
     )
 
 
@@ -328,9 +402,23 @@ def show(summary: dict[str, Any], console: Any) -> None:
         rows.append([each["name"], f"{each['log_loss']:.5f}", f"{each['standard_error']:.5f}", *behind, mark])
     console.print(table_of(["model", "log loss", "± standard error", "worse than the best by", "p-value", ""], rows))
     console.print(f"\n{summary['conclusion']}")
+    if summary["chosen"] == properly.comparison.AVERAGE:
+        console.print("\nThe average:\n")
+        parts = [
+            [each["name"], f"{each['weight']:.2f}", _cost(each["cost_of_leaving_out"])] for each in summary["parts"]
+        ]
+        console.print(table_of(["model", "weight", "log loss without it"], parts))
     for note in summary["notes"]:
         console.print(f"Note: {note}.")
-    console.print(f"\nModel:  {summary['model']}\nReport: {summary['report']}")
+    console.print(_files_of(summary))
+
+
+def _cost(cost: float) -> str:
+    return "" if isnan(cost) else f"{cost:+.5f}"
+
+
+def _files_of(summary: dict[str, Any]) -> str:
+    return f"\nModel:  {summary['model']}\nReport: {summary['report']}"
 
 
 run = fit_table

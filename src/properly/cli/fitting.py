@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import properly
 from properly.cli.arguments import require_distinct
-from properly.cli.candidates import Setting
 from properly.inputs.misuse import Misuse
 
 if TYPE_CHECKING:
@@ -68,11 +67,11 @@ class Rows(NamedTuple):
     time: Array | None
     warnings: list[str]
 
-    def setting(self, seed: int) -> Setting:
-        codes, weight = self.labels.codes, self.weight
-        counted = codes if weight is None else codes[weight > 0.0]
-        class_rows = [int((counted == code).sum()) for code in range(len(self.labels.classes))]
-        return Setting(class_rows, self.encoder.categorical_, seed)
+    @property
+    def class_rows(self) -> list[int]:
+        """How many rows every class has that count."""
+        codes = self.labels.codes if self.weight is None else self.labels.codes[self.weight > 0.0]
+        return [int((codes == code).sum()) for code in range(len(self.labels.classes))]
 
 
 def read_rows(file: properly.tables.TableFile, roles: Roles) -> Rows:
@@ -96,32 +95,15 @@ def read_rows(file: properly.tables.TableFile, roles: Roles) -> Rows:
     )
 
 
-def validation(roles: Roles, n_folds: int, seed: int) -> str:
+def validation(roles: Roles, n_folds: int, repeats: int, seed: int) -> str:
     """How the rows were divided, in words."""
     if roles.time is not None:
         return f"{n_folds} periods by {roles.time}: models of the rows before a period were judged by the rows in it"
+    times = f", made {repeats} times" if repeats > 1 else ""
     if roles.group is not None:
-        return f"{n_folds} folds by {roles.group}: all rows with the same {roles.group} are in one fold (seed {seed})"
-    return f"{n_folds} random folds with the same class shares (seed {seed})"
-
-
-def refitted(models: dict[str, Any], comparison: Comparison, calibration: str, rate: float | None, rows: Rows) -> Any:
-    """The chosen model, fitted to all rows, with its calibration and the correction for the population rate.
-
-    The calibration learns from predictions for the folds of the comparison, of models that did not see them.
-    """
-    name = comparison.choice.removesuffix(properly.comparison.CALIBRATED)
-    model, folds = models[name], comparison.folds
-    if name != comparison.choice:
-        forward = rows.time is not None
-        splits = [
-            (((folds < k) if forward else (folds != k)).nonzero()[0], (folds == k).nonzero()[0])
-            for k in range(int(forward), int(folds.max()) + 1)
-        ]
-        model = properly.calibration.CalibratedClassifier(model, calibration, cv=splits, ensemble=False)
-    if rate is not None:
-        model = properly.prevalence.PriorCorrectedClassifier(model, "from y", rate)
-    return model.fit(rows.X, rows.labels.codes, sample_weight=rows.weight)
+        folds = f"{n_folds} folds by {roles.group}{times}"
+        return f"{folds}: all rows with the same {roles.group} are in one fold (seed {seed})"
+    return f"{n_folds} random folds with the same class shares{times} (seed {seed})"
 
 
 def conclusion(comparison: Comparison) -> str:
@@ -136,10 +118,7 @@ def conclusion(comparison: Comparison) -> str:
     if alike:
         text += f"; it is not significantly better than {_listed(alike)}"
     if comparison.choice != comparison.best:
-        text += (
-            f". {comparison.choice} is chosen: the simplest model whose log loss exceeds that of {comparison.best} by "
-            "no more than one standard error of the difference"
-        )
+        text += f". {comparison.choice} is chosen: {comparison.reason}"
     return f"{text}."
 
 

@@ -150,7 +150,8 @@ def maxent_table(
         properly.tables.base.require_columns(used, sites_file.names, sites_file.path)
     seen, region = (file.read(used, texts=categories) for file in (seen_file, region_file))
     encoder = _fitted_encoder(categories, {region_file.path: region, seen_file.path: seen})
-    X = np.vstack([encoder.transform(region, source=region_file.path), encoder.transform(seen, source=seen_file.path)])
+    region_matrix = encoder.transform(region, source=region_file.path)
+    X = np.vstack([region_matrix, encoder.transform(seen, source=seen_file.path, unseen="refuse")])
     y = np.repeat([-1, 1], [region.num_rows, seen.num_rows])
     fitted = properly.maxent.EntropyWeightedMaxent(
         default_prevalence,

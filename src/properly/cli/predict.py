@@ -8,6 +8,7 @@ example: properly predict model.skops new.parquet -o scored.parquet
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ from properly.cli.arguments import (
 from properly.files import FilePath
 from properly.progress import progress
 
-_UNSEEN = ("refuse", "missing")
+_UNSEEN = ("missing", "refuse")
 
 
 def add_arguments(add: Arguments) -> None:
@@ -48,7 +49,7 @@ def predict_table(
     *,
     output: FilePath | None = None,
     prefix: str | None = None,
-    unseen: str = "refuse",
+    unseen: str = "missing",
     key_file: FilePath | None = None,
     max_bytes: int | None = None,
     separator: str | None = None,
@@ -67,8 +68,8 @@ def predict_table(
         after the name of the table, in the working folder.
     prefix : str, optional
         What the added columns begin with, before the class; probability_ if it is not given.
-    unseen : {"refuse", "missing"}, default "refuse"
-        Whether a category that did not occur in training is an error or counts as missing.
+    unseen : {"missing", "refuse"}, default "missing"
+        Whether a category that did not occur in training counts as missing, with a warning, or is an error.
     key_file : path, optional
         The file with the secret with which the model was saved; a model that was altered, or saved without it, is an
         error.
@@ -82,7 +83,8 @@ def predict_table(
     Returns
     -------
     dict
-        The "output" file, the number of its "rows", and the names of the added "columns".
+        The "output" file, the number of its "rows", the names of the added "columns", and "unseen", the number of rows
+        with a category that did not occur in training, by column.
     """
     loaded = load_model(model, read_key(key_file), max_bytes)
     if not isinstance(loaded, properly.tables.TableClassifier):
@@ -122,7 +124,7 @@ def score_table(
     file: properly.tables.TableFile,
     output: FilePath | None = None,
     prefix: str | None = None,
-    unseen: str = "refuse",
+    unseen: str = "missing",
 ) -> dict[str, Any]:
     """Write a table with the output of a model for its rows, batch by batch; returns the summary."""
     tables, arrow = properly.tables, properly.tables.base.arrow
@@ -141,12 +143,14 @@ def score_table(
     schema = file.schema if form.kind == "text" else file.typed_schema(categories)
     for name in added:
         schema = schema.append(arrow.field(name, arrow.float64()))
+    strange = _Unseen()
     with progress("Predicting", file.n_rows) as tell:
 
         def scored() -> Iterator[Any]:
             n_rows = 0
             for batch in file.batches():
-                columns = model.scored(batch, source=file.path, first_row=n_rows, unseen=unseen).values()
+                with strange:
+                    columns = model.scored(batch, source=file.path, first_row=n_rows, unseen=unseen).values()
                 kept = [
                     tables.columns.converted(column, schema.field(k).type) for k, column in enumerate(batch.columns)
                 ]
@@ -156,7 +160,35 @@ def score_table(
                 tell(n_rows, f"{n_rows:,} rows")
 
         n_rows = tables.write_batches(output, schema, scored())
-    return {"output": output, "rows": n_rows, "columns": added}
+    strange.warn()
+    return {"output": output, "rows": n_rows, "columns": added, "unseen": strange.rows}
+
+
+class _Unseen:
+    """Warnings about categories that did not occur in training: one for all batches of a file."""
+
+    def __init__(self) -> None:
+        self.first: dict[str, Any] = {}
+        self.rows: dict[str, int] = {}
+
+    def __enter__(self) -> None:
+        self.catching = warnings.catch_warnings(record=True)
+        self.caught = self.catching.__enter__()
+        warnings.simplefilter("always")
+
+    def __exit__(self, *error: Any) -> None:
+        self.catching.__exit__(*error)
+        for each in self.caught or []:
+            found = each.message
+            if isinstance(found, properly.tables.encoder.UnseenCategories):
+                self.first.setdefault(found.column, found)
+                self.rows[found.column] = self.rows.get(found.column, 0) + found.n_rows
+            else:
+                warnings.warn(found, each.category, stacklevel=2)
+
+    def warn(self) -> None:
+        for column, found in self.first.items():
+            warnings.warn(type(found)(found.source, column, found.example, self.rows[column]), stacklevel=3)
 
 
 def show(summary: dict[str, Any], console: Any) -> None:

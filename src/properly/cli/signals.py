@@ -49,9 +49,43 @@ def heard_in_time(say: Callable[[int], int]) -> Iterator[None]:
         bell.close()  # which ends the thread
 
 
+_RESCUES: list[tuple[Callable[[], str], threading.Event]] = []
+
+
+@contextmanager
+def rescued_by(function: Callable[[], str]) -> Iterator[None]:
+    """While this is entered, Ctrl-C need not end the process: what is inside may catch it, and has time to end.
+
+    If it does not hear Ctrl-C in time, because compiled code is at work, the function is called in another thread
+    instead; it saves what there is and returns a message, or "" if there is nothing to save. Then the process ends.
+    """
+    rescue = function, threading.Event()
+    _RESCUES.append(rescue)
+    try:
+        yield
+    finally:
+        _RESCUES.remove(rescue)
+        rescue[1].set()
+
+
+def _rescued() -> bool:
+    """Whether Ctrl-C was heard inside of `rescued_by`; ends the process if what is there was saved instead."""
+    if not _RESCUES:
+        return False
+    function, left = _RESCUES[-1]
+    if left.wait(_PATIENCE):
+        return True
+    if said := function():
+        print(said, flush=True)
+        os._exit(0)
+    return False
+
+
 def _end_in_time(heard: socket.socket, ended: threading.Event, say: Callable[[int], int]) -> None:
     with heard:
         while received := heard.recv(1):
+            if received[0] == signal.SIGINT and _rescued():
+                continue
             if received[0] in (signal.SIGINT, signal.SIGTERM) and not ended.wait(_PATIENCE):
                 remove_unfinished()
                 os._exit(say(received[0]))

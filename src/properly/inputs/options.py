@@ -8,7 +8,7 @@ from numbers import Integral, Real
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from properly.numeric.probabilities import Array, as_float
 
@@ -79,6 +79,17 @@ def check_interval(value: object, name: str, low: float, high: float = inf, *, w
         return
     rule = f"{'at least' if with_low else 'above'} {low:g} and {'finite' if high == inf else f'below {high:g}'}"
     raise ValueError(f"{name} must be {rule}, got {value!r}.")
+
+
+def check_split(rows: NDArray[np.intp], n_rows: int, number: int) -> None:
+    """Refuse the numbers of the training and held-out rows of a split that are no rows, or not different ones."""
+    if rows.dtype.kind not in "iu" or rows.min(initial=0) < 0 or rows.max(initial=0) >= n_rows:
+        raise ValueError(f"split {number} of cv must hold row numbers from 0 to {n_rows - 1}.")
+    if np.bincount(rows).max(initial=0) > 1:
+        raise ValueError(
+            f"split {number} of cv holds row {int(np.bincount(rows).argmax())} twice; a row may be used once, either "
+            "for training or held out. Use sample_weight to count a row more than once."
+        )
 
 
 def checked_names(names: Iterable[object], reserved: Iterable[str] = ()) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from sklearn.model_selection import check_cv
 
 from properly.engines.base import Engine
 from properly.engines.memory import MemoryEngine
+from properly.inputs.options import check_split
 from properly.linear.fitting import Data, Penalty, problem_of
 from properly.losses import Composite, Loss
 from properly.numeric.probabilities import Array, as_float
@@ -46,7 +47,7 @@ def with_splits(cv: Any, engine: Engine) -> MemoryEngine:
         counted = counted if weight is None else np.flatnonzero(weight)
     columns = []
     for number, (train, held_out) in enumerate(check_cv(cv, y[counted], classifier=True).split(counted, y[counted])):
-        _check_rows(np.concatenate([train, held_out]), len(counted), number)
+        check_split(np.concatenate([train, held_out]), len(counted), number)
         column = np.zeros(len(y), dtype=np.int8)
         column[counted[held_out]] = -1
         column[counted[train]] = 1
@@ -61,16 +62,6 @@ def with_splits(cv: Any, engine: Engine) -> MemoryEngine:
     if not columns:
         raise ValueError("cv gave no splits; give a number of folds, a splitter, or pairs of row indices.")
     return MemoryEngine(engine.X, y, weight, engine.offset, np.column_stack(columns))
-
-
-def _check_rows(rows: NDArray[np.intp], n_rows: int, number: int) -> None:
-    if rows.dtype.kind not in "iu" or rows.min(initial=0) < 0 or rows.max(initial=0) >= n_rows:
-        raise ValueError(f"split {number} of cv must hold row numbers from 0 to {n_rows - 1}.")
-    if np.bincount(rows).max(initial=0) > 1:
-        raise ValueError(
-            f"split {number} of cv holds row {int(np.bincount(rows).argmax())} twice; a row may be used once, either "
-            "for training or held out. Use sample_weight to count a row more than once."
-        )
 
 
 def penalties(Cs: int | ArrayLike) -> Array:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
+from sklearn.ensemble._forest import ForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
@@ -33,7 +34,7 @@ from properly.numeric import functions as fn
 from properly.numeric.arrays import beside, columns_of, constant, namespace
 from properly.numeric.limits import LARGEST
 from properly.onnx.foreign import converted
-from properly.onnx.trees import tree_sums
+from properly.onnx.trees import forest_means, tree_sums
 
 
 def traceable(model: Any) -> Any:
@@ -47,6 +48,8 @@ def traceable(model: Any) -> Any:
         return _own(model)
     if package_of(type(model)) == "lightgbm" and hasattr(model, "predict_proba"):
         return LightGBMPart(model)
+    if is_kind(model, ForestClassifier) and model.n_outputs_ == 1:
+        return ForestPart(model)
     if is_kind(model, LinearClassifierMixin):
         return LogisticPart(model) if _is_plain_logistic(model) else LinearPart(model)
     return ClassifierPart(model)
@@ -94,16 +97,29 @@ def _own(model: Any) -> Any:
             replace(pair, estimator=traceable(pair.estimator), calibrator=_own(pair.calibrator))
             for pair in model.pairs_
         ]
+    elif hasattr(model, "parts_"):  # of an average
+        model.parts_ = [replace(part, model=_part(part.model)) for part in model.parts_]
     elif held := [name for name in ("estimator_", "classifier_", "classifier") if hasattr(model, name)]:
         setattr(model, held[0], traceable(getattr(model, held[0])))
     if isinstance(model, ProperBoostingClassifier):
-        trees = [None if booster is None else booster.dump_model() for booster in model._trees()]
+        width = len(model.starts_) // len(model.models_)
+        trees = [
+            dumped
+            for booster in model._trees()
+            for dumped in ([None] * width if booster is None else [booster.dump_model()])
+        ]
         model._scores = once(lambda X: tree_sums(trees, model._read(X)) + constant(model.starts_, X))  # type: ignore[method-assign]
     if isinstance(model, LogScoreClassifier):
         model._log_scores = once(model._log_scores)  # type: ignore[method-assign]
     if takes_columns(model):
         model.predict_proba = once(model.predict_proba)  # the label comes from them
     return model
+
+
+def _part(part: Any) -> Any:
+    """A model of an average, which may have a calibrator."""
+    calibrator = None if part.calibrator is None else _own(part.calibrator)
+    return replace(part, classifier=traceable(part.classifier), calibrator=calibrator)
 
 
 def _transformer(step: Any) -> Any:
@@ -217,6 +233,14 @@ class LightGBMPart(ClassifierPart):
             )
         p = fn.expit(slope * self._sums(X))
         return beside(1.0 - p, p) if objective == "binary" else p
+
+
+class ForestPart(ClassifierPart):
+    """`RandomForestClassifier` and `ExtraTreesClassifier`."""
+
+    def __init__(self, model: Any) -> None:
+        super().__init__(model)
+        self.predict_proba = once(partial(forest_means, model))  # type: ignore[method-assign]
 
 
 class LinearPart(ClassifierPart):

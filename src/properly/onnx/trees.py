@@ -1,4 +1,4 @@
-"""LightGBM's trees, written by hand: ONNX has an operator for them, in float64 from version 5 of ai.onnx.ml on."""
+"""Trees of LightGBM and of scikit-learn's forests: ONNX has an operator for them, in float64 from ai.onnx.ml 5 on."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from properly.inputs.optional import require
-from properly.numeric.arrays import constant, namespace
+from properly.numeric.arrays import beside, constant, namespace
 
 _AT_MOST, _IN_SET = np.uint8(0), np.uint8(6)  # kinds of splits: BRANCH_LEQ, BRANCH_MEMBER
 _ADDED_UP = 1  # how trees are put together
@@ -39,6 +39,42 @@ def tree_sums(models: Sequence[dict[str, Any] | None], X: Any) -> Any:
     whole = np.isin(np.arange(X.shape[1]), list(forest.categorical))  # LightGBM cuts off the fractions of categories
     X = xp.where(constant(whole[None, :], X), xp.trunc(X), X) if whole.any() else X
     return xp.asarray(forest.operator(X.unwrap_spox(), width))
+
+
+def forest_means(forest: Any, X: Any) -> Any:
+    """The class probabilities of a forest of scikit-learn: the means of those in the leaves, a column for every class.
+
+    It reads its rows in float32. A leaf of the operator has one number, so that every class has trees of its own; the
+    first of two classes is what is left of 1.
+    """
+    xp, written, n_classes = namespace(X), _Forest(), len(forest.classes_)
+    classes = [1] if n_classes == 2 else list(range(n_classes))
+    for each in forest.estimators_:
+        for score, code in enumerate(classes):
+            written.add(_as_dumped(each.tree_, code), score, 1.0 / len(forest.estimators_))
+    single = xp.astype(xp.astype(X, xp.float32), xp.float64)
+    means = xp.asarray(written.operator(single.unwrap_spox(), len(classes)))
+    return beside(1.0 - means, means) if n_classes == 2 else means
+
+
+def _as_dumped(tree: Any, code: int) -> dict[str, Any]:
+    """A tree of scikit-learn in the form of LightGBM's, with the share of a class in the leaves."""
+    shares = tree.value[:, 0, code] / tree.value[:, 0].sum(axis=1)
+    nodes: list[dict[str, Any]] = [{} for _ in shares]
+    for node, (left, right) in enumerate(zip(tree.children_left, tree.children_right, strict=True)):
+        if left < 0:
+            nodes[node]["leaf_value"] = float(shares[node])
+            continue
+        nodes[node] |= {
+            "split_feature": int(tree.feature[node]),
+            "threshold": float(tree.threshold[node]),
+            "decision_type": "<=",
+            "missing_type": "NaN",
+            "default_left": bool(tree.missing_go_to_left[node]),
+            "left_child": nodes[left],
+            "right_child": nodes[right],
+        }
+    return nodes[0]
 
 
 class _Forest:

@@ -2,7 +2,8 @@
 
 LightGBM believes what its own texts say: it follows children and features wherever they point, and a text of another
 length than stated ends the process. So a text must have the very form in which LightGBM writes it, with arrays of the
-right lengths, features that exist, and in every tree each node and each leaf below exactly one earlier node.
+right lengths, features that exist, and in every tree each node and each leaf below exactly one earlier node (of several
+scores that are boosted together, one may have a tree of a single leaf).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _WHOLE = r"-?\d{1,10}"
 _NUMBER = r"(?:-?\d+(?:\.\d*)?(?:e[+-]?\d+)?|-?inf|-?nan)"
 _WHOLES, _NUMBERS = (re.compile(f"{each}(?: {each})*") for each in (_WHOLE, _NUMBER))
 _HEAD = re.compile(
-    r"tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\nlabel_index=0\nmax_feature_idx=(\d{1,9})\n"
+    r"tree\nversion=v4\nnum_class=(\d{1,9})\nnum_tree_per_iteration=(\d{1,9})\nlabel_index=0\nmax_feature_idx=(\d{1,9})\n"
     r"feature_names=([^\n]*)\nfeature_infos=([^\n]*)\ntree_sizes=(\d{1,9}(?: \d{1,9})*)\n\n"
 )
 _TAIL = re.compile(
@@ -39,18 +40,19 @@ _CATEGORICAL, _LARGEST_DECISION = (
 )  # bits of a decision: categorical, missing values go left, kind of missing (0-2)
 
 
-def check_text(text: str, n_features: int) -> int:
-    """The number of trees in a text.
+def check_text(text: str, n_features: int, n_scores: int = 1) -> int:
+    """The number of trees that each score has in a text.
 
     Raises
     ------
     ValueError
-        The text is not one that LightGBM would write for so many features.
+        The text is not one that LightGBM would write for so many features and scores.
     """
     head = _HEAD.match(text) if text.isascii() else None
     if head is None:
         raise ValueError("the text of boosted trees is not as LightGBM writes it: its header")
-    features, names, infos, stated = head.groups()
+    *scores, features, names, infos, stated = head.groups()
+    _require(scores == [str(n_scores)] * 2, "its number of scores")
     counts = {int(features) + 1, n_features, len(names.split(" ")), len(infos.split(" "))}
     _require(len(counts) == 1, "its number of features")
     sizes = [int(size) for size in stated.split(" ")]
@@ -58,7 +60,8 @@ def check_text(text: str, n_features: int) -> int:
     _require(_TAIL.fullmatch(text, int(ends[-1])) is not None, "what follows its trees")
     trees = [_fields(text[start:end], k) for k, (start, end) in enumerate(pairwise(ends))]
     _check_trees(trees, n_features)
-    return len(sizes)
+    _require(len(sizes) % n_scores == 0, "its number of trees")
+    return len(sizes) // n_scores
 
 
 def _require(fine: bool | np.bool_, what: str) -> None:
@@ -78,7 +81,8 @@ def _fields(block: str, number: int) -> dict[str, str]:
 
 def _check_trees(trees: Sequence[Mapping[str, str]], n_features: int) -> None:
     leaves, n_sets, linear = (_one_each(trees, name) for name in _OF_TREES)
-    _require(np.all(leaves >= 2) and np.all(linear == 0) and np.all(n_sets >= 0), "the size of a tree")
+    fine = (leaves >= 1) & (linear == 0) & (n_sets >= 0) & (n_sets < leaves)
+    _require(np.all(fine), "the size of a tree")
     _check_numbers(trees, ["shrinkage"], np.ones_like(leaves))
     _check_numbers(trees, _OF_NODES, leaves - 1)
     _check_numbers(trees, _OF_LEAVES, leaves)
@@ -128,7 +132,9 @@ def _check_children(left: Integers, right: Integers, leaves: Integers) -> None:
     inner = children >= 0
     node_used = np.bincount((children + first_node)[inner], minlength=int(nodes.sum()))
     leaf_used = np.bincount((-1 - children + first_leaf)[~inner], minlength=int(leaves.sum()))
-    _require(np.array_equal(node_used, _within(nodes) > 0) and np.all(leaf_used == 1), "a child of two nodes or none")
+    below_a_node = np.repeat(leaves > 1, leaves)
+    once = np.array_equal(node_used, _within(nodes) > 0) and np.array_equal(leaf_used, below_a_node)
+    _require(once, "a child of two nodes or none")
 
 
 def _within(lengths: Integers) -> Integers:
@@ -144,7 +150,7 @@ def _check_sets(
     trees: Sequence[Mapping[str, str]], by_set: NDArray[np.bool_], available: Integers, n_sets: Integers
 ) -> None:
     """The threshold of a split by categories is the number of a set, and the sets share one array of bits."""
-    thresholds = " ".join(tree["threshold"] for tree in trees).split(" ")
+    thresholds = " ".join(tree["threshold"] for tree in trees if tree["threshold"]).split(" ")
     chosen = [thresholds[k] for k in np.flatnonzero(by_set)]
     _require(all(text.isdigit() and len(text) < 10 for text in chosen), "the number of a set of categories")
     numbers = np.array(chosen, dtype=np.str_).astype(np.int64)

@@ -98,6 +98,11 @@ def save(
     """
     skops = require("skops.io", "save")
 
+    for part in getattr(model, "unsaved_parts", []):
+        raise ModelFileError(
+            f"the part {part} of this {type(model).__name__} cannot be saved: what its file holds could not be checked "
+            "when it is loaded. Leave it out of `method`."
+        )
     notes = checked_metadata(metadata)
     check_key(key)
     try:

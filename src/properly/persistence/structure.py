@@ -220,9 +220,15 @@ def _check_generator(generator: Any) -> None:
 
 def _check_boosting(model: Any) -> None:
     texts = getattr(model, "models_", [])
-    trees = [check_text(text, model.n_features_in_) if text else 0 for text in texts]
     if texts:
-        _require(np.array_equal(trees, model.best_iteration_), "boosted trees are not as many as stated")
+        width = len(model.starts_) // len(texts)
+        _require(
+            width * len(texts) == len(model.starts_) and width in (1, len(model.classes_)),
+            "boosted trees have other scores",
+        )
+        trees = [check_text(text, model.n_features_in_, width) if text else 0 for text in texts]
+        stated = np.array_equal(np.repeat(trees, width), model.best_iteration_)
+        _require(stated, "boosted trees are not as many as stated")
 
 
 _CHECKS: dict[str, Callable[[Any], None]] = {

@@ -22,7 +22,9 @@ from sklearn.base import BaseEstimator
 from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.model_selection import BaseCrossValidator, BaseShuffleSplit
 
-_OPEN = "boosting calibration inputs linear links losses maxent metrics numeric prevalence solvers tables tree"
+_OPEN = (
+    "boosting calibration comparison inputs linear links losses maxent metrics numeric prevalence solvers tables tree"
+)
 PACKAGES = frozenset(f"properly.{name}" for name in _OPEN.split())
 """The packages whose classes, and of metrics the functions that scorers call, a file may hold."""
 

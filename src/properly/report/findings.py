@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from properly.audit.results import Audit
-from properly.comparison import Comparison
+from properly.comparison import Comparison, Part
 from properly.tables.importances import Importances
 from properly.tables.summaries import TableSummary
 
@@ -24,6 +24,8 @@ class Findings:
         of the scores as they were on the page of a calibration, or None if they were no probabilities.
     comparison : Comparison or None
         Of models, on the page of a fit.
+    parts : sequence of Part
+        The models that are averaged, or the chosen one.
     importances : Importances or None
         What the chosen one makes of its features.
     data : TableSummary or None
@@ -37,6 +39,7 @@ class Findings:
     audit: Audit
     recalibrated: Audit | None = None
     comparison: Comparison | None = None
+    parts: Sequence[Part] = ()
     importances: Importances | None = None
     data: TableSummary | None = None
     facts: Mapping[str, str] = field(default_factory=dict)

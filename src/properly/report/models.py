@@ -10,7 +10,7 @@ from properly.inputs.options import CONFIDENCE
 from properly.numeric.probabilities import Array
 from properly.report.findings import Findings
 from properly.report.html import Markup, element, section, table
-from properly.tables.importances import EFFECT
+from properly.tables.importances import EFFECT, SHUFFLED
 from properly.tables.summaries import ColumnSummary
 
 _WIDTH, _MARGIN = 112.0, 4.0  # of a picture in a cell
@@ -56,6 +56,25 @@ def leaderboard_section(findings: Findings) -> Markup | None:
         stacked=True,
     )
     return section("The models", shown, element("p", note, class_="note"), id="leaderboard")
+
+
+def parts_section(findings: Findings) -> Markup | None:
+    """The models of an average: how much each counts, and what it is worth."""
+    parts, found = findings.parts, findings.comparison
+    if found is None or len(parts) < 2:
+        return None
+    costs = np.array([part.cost for part in parts])
+    rows = [(part.name, number(part.weight, 2), f"{part.cost:+.4f}", _bar_picture(part.cost, costs)) for part in parts]
+    explanation = (
+        "The log-probabilities of these models, each times its weight, are added up and brought back to a sum of "
+        "probabilities of 1. The weights are those with the smallest log loss on held-out rows, drawn towards equal "
+        "weights where rows are few; they need not add up to 1. The last column says by how much that log loss would "
+        "rise if the model were left out, and the others were weighted anew. It is small where models resemble each "
+        "other."
+    )
+    head = ("model", "weight", "without it", "")
+    shown = table(head, rows, "The models that are averaged, the largest weight first")
+    return section("The average", element("p", explanation), shown, id="parts")
 
 
 def _with_interval(value: float, interval: Array, places: int) -> Markup:
@@ -105,9 +124,10 @@ def importances_section(findings: Findings) -> Markup | None:
             rows.append((name, *(decimals(float(value), 3) for value in values[:_MOST_CLASSES])))
         else:
             value = float(values[0])
-            cells = (
-                (decimals(value, 3), f"× {number(float(np.exp(value)))}") if found.kind == EFFECT else (percent(value),)
-            )
+            cells = {
+                EFFECT: (decimals(value, 3), f"× {number(float(np.exp(value)))}"),
+                SHUFFLED: (decimals(value, 4),),
+            }.get(found.kind, (percent(value),))
             rows.append((name, *cells, _bar_picture(value, found.values)))
     if found.kind == EFFECT:
         of = f"of {classes[1]} " if findings.audit.is_binary else ""
@@ -119,6 +139,12 @@ def importances_section(findings: Findings) -> Markup | None:
             explanation += " They are those of the model before its calibration."
         several = [f"log-odds of {name}" for name in classes[:_MOST_CLASSES]]
         head = ["feature", "log-odds", "odds", ""] if findings.audit.is_binary else ["feature", *several]
+    elif found.kind == SHUFFLED:
+        explanation = (
+            "By how much the log loss of training rows rises when the values of the column are shuffled among them. "
+            "Columns that go together can stand in for one another and then look less important than they are."
+        )
+        head = ["feature", SHUFFLED, ""]
     else:
         explanation = (
             "The share of each column in what the splits of the trees took off the training loss. Columns with many "

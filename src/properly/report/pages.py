@@ -12,7 +12,7 @@ from pathlib import Path
 
 from properly import __version__
 from properly.audit.results import Audit
-from properly.comparison import Comparison
+from properly.comparison import Comparison, Part
 from properly.files import displayed
 from properly.report.findings import Findings
 from properly.report.html import element, page
@@ -53,6 +53,7 @@ def fit_page(
     title: str,
     *,
     warnings: Sequence[str] = (),
+    parts: Sequence[Part] = (),
     importances: Importances | None = None,
     data: TableSummary | None = None,
 ) -> str:
@@ -67,6 +68,8 @@ def fit_page(
     title : str
     warnings : sequence of str
         About columns, for the top of the page.
+    parts : sequence of properly.comparison.Part
+        The models that are averaged, or the chosen one.
     importances : properly.tables.importances.Importances, optional
         Of the chosen model, fitted to all rows.
     data : properly.tables.summaries.TableSummary, optional
@@ -78,7 +81,7 @@ def fit_page(
         f"the chosen one, {comparison.choice}, right?"
     )
     findings = Findings(
-        audit, comparison=comparison, importances=importances, data=data, facts=facts, warnings=warnings
+        audit, comparison=comparison, parts=parts, importances=importances, data=data, facts=facts, warnings=warnings
     )
     return _page(title, asked, findings)
 

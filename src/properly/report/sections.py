@@ -16,7 +16,7 @@ from properly.report.answer import against_section, sizes_table, tests_table
 from properly.report.decisions import confusion_section, threshold_section
 from properly.report.findings import Findings
 from properly.report.html import Markup, element, markup, picture, section, table
-from properly.report.models import data_section, importances_section, leaderboard_section
+from properly.report.models import data_section, importances_section, leaderboard_section, parts_section
 
 _MOST_CLASSES = 12
 _LEVEL = percent(CONFIDENCE, 2)
@@ -42,8 +42,9 @@ def answer_section(findings: Findings) -> Markup:
         sentences[0] = f"After calibration, on held-out rows: {sentences[0]}"
     if recalibrated is not None:
         sentences.append(answer(recalibrated)[2])
-    tiles = {"rows": count(audit.n_rows)}
-    if audit.total != audit.n_rows:
+    n_rows = audit.n_rows if comparison is None else comparison.n_rows
+    tiles = {"rows": count(n_rows)}
+    if not np.isclose(audit.total, n_rows):
         tiles["total weight"] = count(audit.total)
     if audit.auc is not None:
         tiles[f"share of {audit.classes[1]}"] = percent(audit.hit_rate)
@@ -75,10 +76,7 @@ def _best(comparison: Comparison) -> str:
     found += f"; {alike} of the others {'is' if alike == 1 else 'are'} not significantly worse."
     if comparison.choice == comparison.best:
         return found
-    return (
-        f"{found} {comparison.choice} is chosen: the simplest whose score exceeds the best one by no more than one "
-        "standard error of the difference."
-    )
+    return f"{found} {comparison.choice} is chosen: {comparison.reason}."
 
 
 def scores_section(findings: Findings) -> Markup:
@@ -237,6 +235,7 @@ SECTIONS: dict[str, Callable[[Findings], Markup | None]] = {
     "answer": answer_section,
     "against": lambda findings: against_section(findings.audit),
     "leaderboard": leaderboard_section,
+    "parts": parts_section,
     "importances": importances_section,
     "reliability": reliability_section,
     "recalibration": recalibration_section,

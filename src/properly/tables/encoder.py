@@ -21,7 +21,7 @@ from properly.tables.columns import NUMERIC_KINDS, is_number_text, kind_of, text
 
 _MOSTLY = 0.9  # if more than this share of a text column are numbers, the others are mistakes
 MISSING_RULES = {"allow": True, "refuse": False}
-UNSEEN_RULES = {"refuse": False, "missing": True}
+UNSEEN_RULES = {"missing": True, "refuse": False}
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,27 @@ class Column:
     mean: float = 0.0  # of a column that is not of categories
     categories: tuple[str, ...] = ()
     other: bool = False  # whether there were more categories, which count as one
+
+
+class UnseenCategories(UserWarning):
+    """Categories of a column that did not occur in training, and so count as missing.
+
+    Attributes
+    ----------
+    source, column : str
+    example : str
+        The first such category.
+    n_rows : int
+        How many rows have one.
+    """
+
+    def __init__(self, source: str, column: str, example: str, n_rows: int) -> None:
+        self.source, self.column, self.example, self.n_rows = source, column, example, n_rows
+        rows = "1 row has" if n_rows == 1 else f"{n_rows:,} rows have"
+        super().__init__(
+            f"{source}, column {column!r}: {rows} a category that did not occur in training, first {example!r}; it "
+            "counts as missing."
+        )
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -64,11 +85,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     Notes
     -----
-    Refused, with column and row: a column that is missing, a value of another kind, an infinite number, a category not
-    seen in training (unless there were more than `max_categories`, or ``unseen="missing"``). In training, a text
-    column of which more than nine in ten values are numbers is refused as well, because the others are probably
-    mistakes; name it in `categories` if they are not. A missing number in a column that had none in training is
-    replaced by the mean, with a warning; a missing category stays missing, with a warning too.
+    Refused, with column and row: a column that is missing, a value of another kind, an infinite number. A category not
+    seen in training counts as missing, with a warning (as one of the others, if there were more than
+    `max_categories`), or is refused (``unseen="refuse"``). In training, a text column of which more than nine in ten
+    values are numbers is refused as well, because the others are probably mistakes; name it in `categories` if they are
+    not. A missing number in a column that had none in training is replaced by the mean, with a warning; a missing
+    category stays missing, with a warning too.
 
     Examples
     --------
@@ -77,7 +99,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     >>> encoder = TableEncoder().fit(table)
     >>> encoder.transform(table).tolist()
     [[30.0, 1.0], [nan, 0.0], [50.0, 1.0]]
-    >>> encoder.transform({"town": ["Paris"], "age": [1]})
+    >>> encoder.transform({"town": ["Paris"], "age": [1]}, unseen="refuse")
     Traceback (most recent call last):
     properly.tables.base.TableError: table, column 'town', row 1: the category 'Paris' did not occur in training, only
     'Bath', 'Rome'.
@@ -106,11 +128,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             raise TableError(f"{source} has no column to learn from{f' ({reasons})' if reasons else ''}.")
         return self
 
-    def transform(self, X: Any, *, source: str = "table", first_row: int = 0, unseen: str = "refuse") -> Array:
+    def transform(self, X: Any, *, source: str = "table", first_row: int = 0, unseen: str = "missing") -> Array:
         """The matrix of a table with these columns, in any order, and possibly others.
 
-        `first_row` is the number of rows that came before in the file, for messages. With ``unseen="missing"`` a
-        category that did not occur in training counts as missing.
+        `first_row` is the number of rows that came before in the file, for messages. A category that did not occur in
+        training counts as missing, with a warning (`UnseenCategories`); with ``unseen="refuse"`` it is an error.
         """
         check_is_fitted(self, "columns_")
         if isinstance(X, dict) and all(map(is_traced, X.values())):
@@ -183,9 +205,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         strange = np.isnan(codes) & ~missing
         if column.other:
             codes = np.where(strange, float(len(column.categories)), codes)
-        elif strange.any() and not lenient:
+        elif strange.any():
             row, known = int(strange.argmax()), listed(column.categories)
-            raise place.error(row, f"the category {words[row].as_py()!r} did not occur in training, only {known}.")
+            found = words[row].as_py()
+            if not lenient:
+                raise place.error(row, f"the category {found!r} did not occur in training, only {known}.")
+            warnings.warn(UnseenCategories(place.source, column.name, found, int(strange.sum())), stacklevel=3)
         return np.asarray(codes)
 
     def _of_graph(self, X: dict[str, Any]) -> Any:

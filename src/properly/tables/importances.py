@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special as sc
 
 from properly.calibration import CalibratedClassifier
@@ -15,7 +16,8 @@ from properly.prevalence import PriorCorrectedClassifier
 from properly.tables.encoder import Column
 from properly.tables.models import LinearFeatures, WithFeatures
 
-EFFECT, GAIN = "effect on the log-odds", "share of the gain"
+EFFECT, GAIN, SHUFFLED = "effect on the log-odds", "share of the gain", "rise of the log loss"
+_CELLS = 20_000  # that are predicted anew for `shuffled_importances`, with all columns of their rows
 
 
 @dataclass(frozen=True)
@@ -28,10 +30,11 @@ class Importances:
         `EFFECT`: the change of a class's log-odds, ln(p/(1 - p)), when the feature rises by one standard deviation (an
         indicator: from 0 to 1), from a row whose numbers are all at their means and whose indicators are all 0. In a
         logistic regression of two classes these are its coefficients. `GAIN`: the share of the feature in what all
-        splits of trees took off the training loss.
+        splits of trees took off the training loss. `SHUFFLED`: by how much the log loss of training rows rises when the
+        values of the column are shuffled among them.
     features : tuple of str
     values : array of shape (n_features, n_columns)
-        Effects: a column for the positive of two classes, or for each of more. Shares: one column.
+        Effects: a column for the positive of two classes, or for each of more. Shares and rises: one column.
     """
 
     kind: str
@@ -71,6 +74,35 @@ def importances_of(model: Any, columns: Sequence[Column]) -> Importances | None:
     mean = np.mean(values, axis=0)
     order = np.argsort(-np.abs(mean).max(axis=1), kind="stable")
     return Importances(kind, tuple(names[j] for j in order), mean[order])
+
+
+def shuffled_importances(
+    model: Any, X: Array, codes: NDArray[Any], columns: Sequence[Column], seed: int
+) -> Importances:
+    """Of any fitted model of numbered classes, by shuffling the columns of at most a thousand rows, one at a time.
+
+    >>> from properly.linear import ProperLinearClassifier
+    >>> X = np.random.default_rng(0).normal(size=(300, 2))
+    >>> y = (X[:, 1] > 0.0).astype(int)
+    >>> model = ProperLinearClassifier().fit(X, y)
+    >>> shuffled_importances(model, X, y, [Column("a", "number"), Column("b", "number")], 0).features
+    ('b', 'a')
+    """
+    random = np.random.RandomState(seed)
+    n_rows = min(len(X), 1_000, max(_CELLS // len(columns), 100))
+    rows = np.sort(random.permutation(len(X))[:n_rows])
+    X, codes = X[rows], codes[rows]
+
+    def loss(changed: Array) -> float:
+        return float(-np.mean(model.predict_log_proba(changed)[np.arange(n_rows), codes]))
+
+    before, rises = loss(X), []
+    for j in range(len(columns)):
+        changed = X.copy()
+        changed[:, j] = random.permutation(X[:, j])
+        rises.append(loss(changed) - before)
+    order = np.argsort(-np.array(rises), kind="stable")
+    return Importances(SHUFFLED, tuple(columns[j].name for j in order), np.array(rises)[order, None])
 
 
 def _inside(model: Any) -> list[Any]:

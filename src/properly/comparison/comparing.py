@@ -15,13 +15,11 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from properly.calibration.methods import calibrator_of
-from properly.crossfit import Mask, cross_calibrated, cross_fitted, grouped_folds, stratified_folds, time_folds
+from properly.comparison.rows import Rows
+from properly.crossfit import Mask
 from properly.inputs.forecast import read_forecast
-from properly.inputs.frames import missing_in
-from properly.inputs.labels import checked_labels
 from properly.inputs.optional import require
 from properly.inputs.options import CONFIDENCE
-from properly.inputs.weights import checked_weight
 from properly.losses import Loss, get_loss
 from properly.metrics.paired import sign_test_of, simultaneous_bootstrap_of
 from properly.metrics.scores import losses_of
@@ -29,9 +27,6 @@ from properly.numeric.probabilities import Array
 
 if TYPE_CHECKING:
     import pandas
-
-
-__all__ = ["CALIBRATED", "Comparison", "compare", "cross_calibrated", "stratified_folds"]
 
 _FEWEST = 30  # rows for a difference to be called significant
 _DEVIATIONS = float(sc.ndtri(0.5 + 0.5 * CONFIDENCE))  # half the width of an interval, in standard errors
@@ -70,15 +65,19 @@ class Comparison:
     choice : str
         The simplest candidate that is as good as the best within the noise: the first, in the order in which they were
         given, each before its calibrated form, whose score exceeds the best one by no more than one standard error of
-        their difference.
-    probabilities : dict from names to arrays of shape (n_rows, n_classes)
+        their difference. `BestProbabilities` has its own rule.
+    reason : str
+        Why the choice is not the best, in words; "" if it is.
+    probabilities : dict from names to arrays of shape (repeats · n_rows, n_classes)
         Held-out probabilities: those of a row come from a model that was not fitted to it; nan in rows that were never
-        held out.
-    folds : array of shape (n_rows,)
+        held out. If folds were repeated, all rows of the first time, then all of the second, and so on.
+    folds : array of shape (repeats · n_rows,)
         The fold in which each row was held out; with `time`, from the oldest to the latest.
-    judged : array of bool of shape (n_rows,)
+    judged : array of bool of shape (repeats · n_rows,)
         The rows by which candidates are scored: all, but with `time` not the oldest, which are only learned from.
     classes : array of shape (n_classes,)
+    repeats : int
+        How many times the rows were divided into folds. The loss of a row is its mean over these.
     """
 
     score_name: str
@@ -96,6 +95,13 @@ class Comparison:
     folds: NDArray[np.intp]
     judged: NDArray[np.bool_]
     classes: NDArray[Any]
+    repeats: int = 1
+    reason: str = ""
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows by which candidates are scored, each counted once."""
+        return int(self.judged.sum()) // self.repeats
 
     @property
     def best(self) -> str:
@@ -117,24 +123,32 @@ class Comparison:
         return require("pandas", "frames").DataFrame(columns, index=self.names)
 
 
-def _ranked(
-    probabilities: dict[str, Array], seconds: dict[str, float], rows: _Rows, loss: str | Loss, random_state: int
+def ranked(
+    probabilities: Mapping[str, Array],
+    seconds: Mapping[str, float],
+    rows: Rows,
+    loss: str | Loss = "log",
+    random_state: int = 0,
+    choice: str | None = None,
+    reason: str = "",
 ) -> Comparison:
-    """Score every candidate, and test each against the best."""
-    order = sorted(probabilities, key=lambda name: list(seconds).index(name.removesuffix(CALIBRATED)))
+    """Score every candidate, from the simplest on, and test each against the best; `choice` overrules the usual one."""
     classes, at = np.arange(len(rows.classes)), rows.judged
-    weights = None if rows.weight is None else rows.weight[at]
-    forecasts = {name: read_forecast(rows.codes[at], p[at], weights, classes) for name, p in probabilities.items()}
-    losses = {name: losses_of(forecast, get_loss(loss)) for name, forecast in forecasts.items()}
-    scores = {name: forecasts[name].mean(each) for name, each in losses.items()}
+    codes, weight = rows.repeated(rows.codes)[at], None if rows.weight is None else rows.repeated(rows.weight)[at]
+    forecasts = {name: read_forecast(codes, p[at], weight, classes) for name, p in probabilities.items()}
+    units = _Units.of(rows)
+    losses = {name: units.of_rows(losses_of(each, get_loss(loss))) for name, each in forecasts.items()}
+    scores = {name: units.mean(each) for name, each in losses.items()}
     names = sorted(scores, key=scores.__getitem__)
     best, mean = losses[names[0]], np.array([scores[name] for name in names])
-    units = _Units.of(rows)
     errors = np.array([units.standard_error(losses[name]) for name in names])
     with np.errstate(invalid="ignore"):  # two infinite scores do not differ
         intervals = np.column_stack([mean - _DEVIATIONS * errors, mean + _DEVIATIONS * errors])
         difference = np.where(mean == mean[0], 0.0, mean - mean[0])
     intervals_to_best, p_values = _differences([losses[name] for name in names[1:]], best, units, random_state)
+    if choice is None:
+        choice = next(name for name in probabilities if units.alike(losses[name], best))
+        reason = "the simplest model whose score exceeds the best by no more than one standard error of the difference"
     return Comparison(
         score_name=f"{loss} loss" if isinstance(loss, str) else str(loss),
         names=names,
@@ -146,12 +160,29 @@ def _ranked(
         p_values=np.array([1.0, *p_values]),
         significant=np.array([False, *(p_values <= 1.0 - CONFIDENCE)]) & (len(best) >= _FEWEST),
         seconds=np.array([seconds[name] for name in names]),
-        choice=next(name for name in order if units.alike(losses[name], best)),
+        choice=choice,
         probabilities={name: probabilities[name] for name in names},
-        folds=rows.folds,
+        folds=rows.folds.ravel(),
         judged=at,
         classes=rows.classes,
+        repeats=len(rows.folds),
+        reason="" if choice == names[0] else reason,
     )
+
+
+def as_good(probabilities: Mapping[str, Array], name: str, rows: Rows, errors: float) -> bool:
+    """Whether the log loss of a candidate exceeds the smallest by at most so many standard errors of the difference."""
+    units = _Units.of(rows)
+    with np.errstate(divide="ignore"):
+        losses = {each: units.of_rows(-np.log(_own(p, rows))) for each, p in probabilities.items()}
+    return units.alike(losses[name], losses[min(losses, key=lambda each: units.mean(losses[each]))], errors)
+
+
+def _own(p: Array, rows: Rows) -> Array:
+    """The probabilities of the true classes of the rows that are judged and count."""
+    weight = rows.entry_weight
+    at = np.flatnonzero(rows.judged if weight is None else rows.judged & (weight > 0.0))
+    return p[at, rows.repeated(rows.codes)[at]]
 
 
 class _Units(NamedTuple):
@@ -161,10 +192,18 @@ class _Units(NamedTuple):
     group: NDArray[Any] | None
 
     @classmethod
-    def of(cls, rows: _Rows) -> _Units:
-        counted = rows.judged if rows.weight is None else rows.judged & (rows.weight > 0.0)
+    def of(cls, rows: Rows) -> _Units:
+        judged = rows.folds[0] >= rows.first
+        counted = judged if rows.weight is None else judged & (rows.weight > 0.0)
         weight = np.ones(counted.sum()) if rows.weight is None else rows.weight[counted]
         return cls(weight, None if rows.groups is None else np.unique(rows.groups[counted], return_inverse=True)[1])
+
+    def of_rows(self, losses: Array) -> Array:
+        """The mean loss of every row over the repeated folds."""
+        return losses.reshape(-1, len(self.weight)).mean(axis=0)
+
+    def mean(self, losses: Array) -> float:
+        return float(np.average(losses, weights=self.weight))
 
     def means(self, values: Array) -> tuple[Array, Array]:
         """The mean of every unit, along the last axis, and the weight of every unit."""
@@ -182,14 +221,14 @@ class _Units(NamedTuple):
         values, mass = self.means(losses)
         return float(np.sqrt(np.sum(mass**2 * (values - mean) ** 2)) / mass.sum())
 
-    def alike(self, losses: Array, best: Array) -> bool:
-        """Whether the mean exceeds that of the best by no more than one standard error of the difference."""
+    def alike(self, losses: Array, best: Array, errors: float = 1.0) -> bool:
+        """Whether the mean exceeds that of the best by no more than so many standard errors of the difference."""
         if losses is best:
             return True
         with np.errstate(invalid="ignore"):
             difference = np.where(losses == best, 0.0, losses - best)
         finite = bool(np.isfinite(difference).all())
-        return finite and np.average(difference, weights=self.weight) <= self.standard_error(difference)
+        return finite and np.average(difference, weights=self.weight) <= errors * self.standard_error(difference)
 
 
 def _differences(losses: list[Array], best: Array, units: _Units, random_state: int) -> tuple[Array, Array]:
@@ -281,15 +320,15 @@ def compare(
     get_loss(loss)  # a wrong name is refused before the models are fitted
     if calibration is not None:
         calibrator_of(calibration)
-    rows = _folded(y, cv, sample_weight, random_state, group, time, calibration is not None)
-    probabilities: dict[str, Array] = {}
+    rows = Rows.divided(y, cv, sample_weight, random_state, group, time, calibration is not None)
+    plain: dict[str, Array] = {}
     seconds: dict[str, float] = {}
     for place, (name, estimator) in enumerate(candidates.items()):
         start = perf_counter()
         try:
-            probabilities[name] = _held_out(estimator, X, rows, _part(tell, name, place, len(candidates)))
+            plain[name] = _held_out(estimator, X, rows, _part(tell, name, place, len(candidates)))
         except Exception as error:
-            others = len(probabilities) or place + 1 < len(candidates)
+            others = len(plain) or place + 1 < len(candidates)
             if skip_failing and others:
                 warnings.warn(f"{name} was left out: {error}", UserWarning, stacklevel=2)
                 continue
@@ -297,16 +336,16 @@ def compare(
                 raise ValueError(f"{name}: {error}") from error
             raise
         seconds[name] = perf_counter() - start
-    for name in [] if calibration is None else list(probabilities):
-        tell(1.0, name + CALIBRATED)
-        start = perf_counter()
-        given = rows.codes, rows.calibration_folds, str(calibration), rows.weight
-        after = cross_calibrated(probabilities[name], *given, forward=rows.forward)
-        probabilities[name + CALIBRATED] = after
-        seconds[name + CALIBRATED] = seconds[name] + perf_counter() - start
-        if not uncalibrated:
-            del probabilities[name]
-    return _ranked(probabilities, seconds, rows, loss, random_state)
+    found: dict[str, Array] = {}
+    for name, probabilities in plain.items():
+        if uncalibrated or calibration is None:
+            found[name] = probabilities
+        if calibration is not None:
+            tell(1.0, name + CALIBRATED)
+            start = perf_counter()
+            found[name + CALIBRATED] = _calibrated(probabilities, rows, calibration)
+            seconds[name + CALIBRATED] = seconds[name] + perf_counter() - start
+    return ranked(found, seconds, rows, loss, random_state)
 
 
 def _part(tell: Progress, name: str, place: int, n_candidates: int) -> Callable[[float], None]:
@@ -314,76 +353,7 @@ def _part(tell: Progress, name: str, place: int, n_candidates: int) -> Callable[
     return lambda done: tell((place + done) / n_candidates, name)
 
 
-class _Rows(NamedTuple):
-    """Checked labels and weights, and the fold in which each row is held out."""
-
-    classes: NDArray[Any]
-    codes: NDArray[Any]  # of the labels, among the classes
-    folds: NDArray[np.intp]
-    weight: Array | None
-    groups: NDArray[Any] | None = None
-    forward: bool = False  # whether a fold is predicted from those before it only
-    first: int = 0  # the first fold that is judged
-
-    @property
-    def judged(self) -> NDArray[np.bool_]:
-        return self.folds >= self.first
-
-    @property
-    def calibration_folds(self) -> NDArray[np.intp]:
-        """The folds as a calibrator sees them: without the oldest, of which there are no predictions."""
-        return self.folds - int(self.forward)
-
-
-def _folded(
-    y: ArrayLike,
-    cv: int,
-    sample_weight: ArrayLike | None,
-    random_state: int,
-    group: ArrayLike | None,
-    time: ArrayLike | None,
-    calibrated: bool,
-) -> _Rows:
-    classes, codes = checked_labels(y)
-    weight = checked_weight(sample_weight, len(codes))
-    counted = np.arange(len(codes)) if weight is None else np.flatnonzero(weight)
-    folds = np.zeros(len(codes), dtype=np.intp)  # in which fold a row of weight 0 is makes no difference
-    if time is not None:
-        if group is not None:
-            raise ValueError("group and time exclude each other: choose one kind of folds.")
-        first = 2 if calibrated else 1
-        folds[counted] = time_folds(_column(time, len(codes), "time")[counted], cv + first)
-        _check_oldest(codes[counted], classes, folds[counted] == 0)
-        return _Rows(classes, codes, folds, weight, forward=True, first=first)
-    if group is not None:
-        groups = _column(group, len(codes), "group")
-        folds[counted] = grouped_folds(codes[counted], classes, groups[counted], cv, random_state)
-        return _Rows(classes, codes, folds, weight, groups)
-    folds[counted] = stratified_folds(codes[counted], classes, cv, random_state)
-    return _Rows(classes, codes, folds, weight)
-
-
-def _column(values: ArrayLike, n_rows: int, name: str) -> NDArray[Any]:
-    """What a user gave for every row, as the positions of its sorted distinct values."""
-    column = np.asarray(values)
-    if column.shape != (n_rows,):
-        raise ValueError(f"{name} must have an entry for each of {n_rows} rows, got shape {column.shape}.")
-    if missing_in(column).any():
-        raise ValueError(f"{name} is missing in row {int(missing_in(column).argmax())}; leave out such rows.")
-    return np.unique(column, return_inverse=True)[1]
-
-
-def _check_oldest(codes: NDArray[Any], classes: NDArray[Any], oldest: NDArray[np.bool_]) -> None:
-    counts = np.bincount(codes[oldest], minlength=len(classes))
-    if counts.min() < 2:
-        label = classes.tolist()[int(counts.argmin())]
-        raise ValueError(
-            f"the oldest {oldest.sum():,} rows, from which the first model learns, have {counts.min()} of class "
-            f"{label!r}, but 2 are needed; use fewer folds."
-        )
-
-
-def _held_out(estimator: Any, X: Any, rows: _Rows, tell: Callable[[float], None]) -> Array:
+def _held_out(estimator: Any, X: Any, rows: Rows, tell: Callable[[float], None]) -> Array:
     """Probabilities of shape (n, K), those of every fold from a model fitted to the others."""
     labels = rows.classes[rows.codes]
 
@@ -393,4 +363,17 @@ def _held_out(estimator: Any, X: Any, rows: _Rows, tell: Callable[[float], None]
         fitted = clone(estimator).fit(_safe_indexing(X, fit), labels[fit], **weights)
         return np.asarray(fitted.predict_proba(_safe_indexing(X, predict)))
 
-    return cross_fitted(rows.folds, fit_predict, tell, forward=rows.forward)
+    return rows.cross_fitted(fit_predict, tell)
+
+
+def _calibrated(probabilities: Array, rows: Rows, method: str) -> Array:
+    """Those of every fold from a calibrator that learned from the held-out probabilities of the others."""
+    scores = probabilities[:, 1] if len(rows.classes) == 2 else probabilities
+    codes, weight = rows.repeated(rows.codes), None if rows.weight is None else rows.repeated(rows.weight)
+
+    def learn_apply(train: Mask, test: Mask) -> Array:
+        calibrator = calibrator_of(method).set_params(input="probability")
+        fitted = calibrator.fit(scores[train], codes[train], None if weight is None else weight[train])
+        return fitted.predict_proba(scores[test])
+
+    return rows.cross_learned(learn_apply)

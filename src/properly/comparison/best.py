@@ -1,0 +1,461 @@
+"""The best probabilities that a table allows: many kinds of models, tuned, calibrated, compared and averaged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import KW_ONLY, dataclass
+from time import perf_counter
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import Tags
+from threadpoolctl import threadpool_limits
+
+from properly.calibration.methods import METHODS
+from properly.classifier import LogScoreClassifier, difference
+from properly.comparison.averaging import average_weights, cross_weighted
+from properly.comparison.candidates import CANDIDATES, Option, Setting, build_candidates, checked_methods
+from properly.comparison.comparing import CALIBRATED, as_good, ranked
+from properly.comparison.rows import Rows
+from properly.comparison.tuning import CalibratedPart, Tuned, calibrated, calibrator_for, fit_to_all, tune
+from properly.inputs.features import known_table, training_table
+from properly.inputs.labels import checked_labels
+from properly.inputs.options import check_boolean, check_interval, checked_count, choose
+from properly.numeric import functions as fn
+from properly.numeric.arrays import Array, constant, namespace
+from properly.prevalence.prior import as_prior, log_prior_ratio, shares_of
+
+AVERAGE = "average"
+CALIBRATIONS = dict.fromkeys(["auto", "none", *METHODS])
+_FEATURES_AS = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
+_LEAST_SHARE = 0.02  # of the weights of an average; parts with less are left out
+_ERRORS = 2.0  # by which the average may be worse than the best single model
+_AVERAGE_REASON = (
+    "averages vary less from sample to sample, and its score exceeds the best by no more than two standard errors of "
+    "the difference"
+)
+_MANY_ROWS, _MOST_ROWS = 50_000, 20_000  # of more than the first, the second are drawn to compare models
+_FEW_LEVELS = 10
+_CELLS_FOR_THREADS = 1_000_000
+_FEW_ROWS = 1_000  # with fewer, folds are made several times
+_REPEATS = 2
+Progress = Callable[[float, str], None]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A model in an average.
+
+    Attributes
+    ----------
+    name : str
+    weight : float
+        The factor on its log-probabilities.
+    cost : float
+        By how much the log loss of held-out rows would rise without it; nan for a model that stands alone.
+    model : CalibratedPart
+    """
+
+    name: str
+    weight: float
+    cost: float
+    model: CalibratedPart
+
+
+@dataclass(eq=False, repr=False)
+class BestProbabilities(LogScoreClassifier):
+    """The best class probabilities that a table allows: models of many kinds, tuned, calibrated, compared, averaged.
+
+    Every candidate is fitted to all folds but one and predicts that one, fold after fold. Its settings (a penalty, the
+    size of leaves) are those with the smallest log loss on the other folds, and its calibrator learns from the
+    predictions for the other folds; so no row judges a choice that its own prediction depends on. (One thing is chosen
+    for all folds together: the number of trees of boosting.) The candidates are then averaged: with weights b_m ≥ 0,
+    ln p = Σ_m b_m ln p_m less a constant in every row. The weights minimise the log loss of held-out predictions, with
+    a prior that all count equally; for what is reported, again without the fold in question. The average, fitted to all
+    rows, is the result, unless its log loss exceeds that of the best single model by more than two standard errors of
+    their difference. ``properly fit`` does the same with tables in files.
+
+    Parameters
+    ----------
+    method : str or sequence of str, default "auto"
+        Names of candidates, in a list or separated by commas; "auto" tries those that suit the data. See
+        `properly.comparison.candidates.CANDIDATES`.
+    single : bool, default False
+        Keep one plain model instead of an average: the simplest whose log loss exceeds the smallest by no more than one
+        standard error of their difference.
+    calibration : str, default "auto"
+        "auto" compares every model with and without calibration, "none" calibrates nothing, the name of a calibration
+        method uses that one for every model. In an average of "auto", a model takes part in the better form; models
+        that may give a class the probability 0, such as forests, in the calibrated one.
+    population_rate : float or dict, optional
+        Share of the positive class where the model will be used, if it differs from that in the training data; a dict
+        such as {"fraud": 0.002} if the labels do not tell which class is the positive one. Two classes only.
+    cv : int, default 5
+        The number of folds; lowered to the number of rows (or groups) of the rarest class. With fewer than 1,000 rows
+        the rows are divided twice, in two ways. Of more than 50,000 rows a sample of 20,000 is used to compare models,
+        and all to fit what is chosen.
+    categorical_features : sequence of int, str or bool, or None, default None
+        Which columns hold categories, besides those of a data frame's own type for them.
+    time_budget : float, optional
+        Seconds after which no further candidate is begun, and the one at work is given up. What is fitted to all rows
+        in the end comes on top. The first candidate is always fitted.
+    keep_best : bool, default False
+        Whether Ctrl-C ends the search instead of the fit: the candidates that are done make up the result.
+    random_state : int, default 0
+    progress : callable, optional
+        Called as ``progress(share, note)`` with the share of the work that is done.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    parts_ : list of `Part`
+        The models that are averaged, the largest weight first; a single one with weight 1 if there is no average.
+    comparison_ : Comparison
+        All candidates by their log loss on held-out rows, with standard errors. It is not saved.
+    notes_ : list of str
+        What was left out, and why.
+    interrupted_ : bool
+        Whether the search ended early.
+    n_features_in_, feature_names_in_ : as in scikit-learn
+
+    Examples
+    --------
+    >>> from properly.datasets import make_rare_events
+    >>> X, y, p = make_rare_events(400, 3, rate=0.3, signal=2.0, random_state=0)
+    >>> model = BestProbabilities("logistic,tree", cv=3).fit(X, y)
+    >>> sorted(part.name for part in model.parts_)
+    ['logistic', 'tree']
+    >>> model.predict_proba(X).shape
+    (400, 2)
+    """
+
+    method: str | Sequence[str] = "auto"
+    _: KW_ONLY
+    single: bool = False
+    calibration: str = "auto"
+    population_rate: float | Mapping[Any, float] | None = None
+    cv: int = 5
+    categorical_features: Sequence[Any] | None = None
+    time_budget: float | None = None
+    keep_best: bool = False
+    random_state: int = 0
+    progress: Progress | None = None
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        group: ArrayLike | None = None,
+        time: ArrayLike | None = None,
+    ) -> Self:
+        """Find and fit the best model.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_samples, n_features)
+            Values may be missing.
+        y : array of shape (n_samples,)
+        sample_weight : array of shape (n_samples,), optional
+            Weight 2 means the row twice, in the same fold; weight 0 not at all.
+        group : array of shape (n_samples,), optional
+            What a row belongs to, such as a customer: all rows of a group are in one fold.
+        time : array of shape (n_samples,), optional
+            When a row was known: every fold is predicted by models of earlier rows. Excludes `group`.
+        """
+        methods = self._checked_options()
+        self.classes_, codes = checked_labels(y)
+        X, codes, self.categories_ = training_table(self, X, codes, self.categorical_features, **_FEATURES_AS)
+        self.log_ratio_ = self._prior_change(codes, sample_weight)
+        repeats = _REPEATS if len(codes) < _FEW_ROWS else 1
+        rows = Rows.divided(codes, self.cv, sample_weight, self.random_state, group, time, True, repeats)
+        setting = _setting(X, rows, list(self.categories_), self.random_state)
+        options, notes = build_candidates(methods, setting)
+        compared, at = rows.sampled(_MOST_ROWS, self.random_state) if len(codes) > _MANY_ROWS else (rows, slice(None))
+        if compared is not rows:
+            notes.insert(0, f"models were compared on a sample of {len(compared.codes):,} rows, and fitted to all")
+        self._ongoing = Search(
+            X[at], compared, X, rows, self.calibration, notes, self._tell, self.time_budget, "auto" in methods
+        )
+        self.interrupted_ = False
+        try:
+            self._ongoing.run(options)
+        except KeyboardInterrupt:
+            if not (self.keep_best and self._ongoing.fitted):
+                raise
+            self.end_early()
+        else:
+            self._finish(self._ongoing)
+        del self._ongoing
+        return self
+
+    def end_early(self) -> None:
+        """Take the best model that is fitted to all rows by now; for a thread that hears Ctrl-C while `fit` is at work.
+
+        The candidate at work is given up. Does nothing if there is no such model.
+        """
+        search = self._ongoing
+        if search.fitted:
+            self.interrupted_ = True
+            search.notes.append("the search was interrupted")
+            found, seconds = search.competitors()
+            (name,) = search.fitted
+            forms = [each for each in found if each.removesuffix(CALIBRATED) == name]
+            choice = min(forms, key=lambda each: _score(found[each], search.rows))
+            self._conclude(search, found, seconds, choice)
+
+    def _finish(self, search: Search) -> None:
+        """Compare, choose, and fit to all rows what is chosen."""
+        found, seconds = search.competitors()
+        names, choice, reason = search.usable() if not self.single else [], None, ""
+        if len(names) > 1:
+            self._tell(0.96, AVERAGE)
+            start = perf_counter()
+            found[AVERAGE] = np.exp(cross_weighted(search.forms_of(names), search.rows))
+            seconds[AVERAGE] = sum(each.seconds for each in search.tried.values()) + perf_counter() - start
+            if as_good(found, AVERAGE, search.rows, _ERRORS):
+                choice, reason = AVERAGE, _AVERAGE_REASON
+        if choice is None and not self.single:
+            choice = min(found, key=lambda each: _score(found[each], search.rows))
+        self._conclude(search, found, seconds, choice, reason)
+
+    def _conclude(
+        self, search: Search, found: dict[str, Array], seconds: dict[str, float], choice: str | None, reason: str = ""
+    ) -> None:
+        self.notes_ = search.notes
+        self.comparison_ = ranked(
+            found, seconds, search.rows, random_state=self.random_state, choice=choice, reason=reason
+        )
+        choice = self.comparison_.choice
+        self.parts_ = search.parts(_score(found[AVERAGE], search.rows)) if choice == AVERAGE else [search.alone(choice)]
+
+    def _tell(self, share: float, note: str) -> None:
+        if self.progress is not None:
+            self.progress(share, note)
+
+    def _checked_options(self) -> list[str]:
+        methods = checked_methods(self.method)
+        choose(self.calibration, CALIBRATIONS, "calibration")
+        check_boolean(self.single, "single")
+        check_boolean(self.keep_best, "keep_best")
+        checked_count(self.cv, "cv", 2)
+        checked_count(self.random_state, "random_state", 0)
+        if self.time_budget is not None:
+            check_interval(self.time_budget, "time_budget", 0.0)
+        return methods
+
+    def _prior_change(self, codes: NDArray[Any], sample_weight: ArrayLike | None) -> Array | None:
+        if self.population_rate is None:
+            return None
+        n_classes = len(self.classes_)
+        if n_classes != 2:
+            raise ValueError(f"population_rate is for two classes, y has {n_classes}.")
+        weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        here = np.bincount(codes, weight, n_classes)
+        there = as_prior(
+            shares_of(self.population_rate, self.classes_, "population_rate"), n_classes, "population_rate"
+        )
+        return log_prior_ratio(here / here.sum(), there, n_classes)
+
+    def _read(self, X: Any) -> Any:
+        return known_table(self, super()._read(X), self.categories_, **_FEATURES_AS)
+
+    def _log_scores(self, X: Any) -> Array:
+        parts = [part.model.log_probabilities(X) for part in self.parts_]
+        log_p = parts[0]
+        if len(parts) > 1:
+            xp = namespace(log_p)
+            log_p = fn.log_softmax(
+                sum((part.weight * each for part, each in zip(self.parts_, parts, strict=True)), xp.zeros_like(log_p)),
+                axis=1,
+            )
+        if self.log_ratio_ is not None:
+            log_p = log_p + constant(self.log_ratio_, log_p)
+        return difference(log_p) if len(self.classes_) == 2 else log_p
+
+    @property
+    def unsaved_parts(self) -> list[str]:
+        """The names of the parts that cannot be saved, since their files could not be checked."""
+        plain = [part.name.removesuffix(CALIBRATED).partition(":")[0] for part in getattr(self, "parts_", [])]
+        return [name for name in plain if not CANDIDATES[name].saved]
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Held-out predictions are as large as the training data, and what reports progress cannot be saved.
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "comparison_"} | {"progress": None}
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = tags.input_tags.categorical = True
+        return tags
+
+
+def _setting(X: Array, rows: Rows, categorical: list[int], seed: int) -> Setting:
+    counted = rows.codes if rows.weight is None else rows.codes[rows.weight > 0.0]
+    class_rows = [int((counted == code).sum()) for code in range(len(rows.classes))]
+    levels = {j: len(np.unique(X[:, j])) for j in categorical}
+    n_features = X.shape[1] - len(categorical) + sum(min(count, 31) for count in levels.values())
+    unordered = tuple(j for j, count in levels.items() if count > _FEW_LEVELS)
+    return Setting(class_rows, categorical, seed, n_features, unordered=unordered)
+
+
+class OutOfTime(Exception):
+    """The time budget is used up."""
+
+
+class Search:
+    """The candidates that were tried, and how they did on held-out rows."""
+
+    def __init__(
+        self,
+        X: Array,
+        rows: Rows,
+        whole_X: Array,
+        whole_rows: Rows,
+        calibration: str,
+        notes: list[str],
+        tell: Progress,
+        time_budget: float | None,
+        skip_failing: bool,
+    ) -> None:
+        self.X, self.rows, self.whole = X, rows, (whole_X, whole_rows)
+        self.calibration, self.notes, self.tell = calibration, notes, tell
+        self.deadline = np.inf if time_budget is None else perf_counter() + time_budget
+        self.skip_failing = skip_failing
+        self.tried: dict[str, Tried] = {}
+        self.fitted: dict[str, Any] = {}  # to all rows: the best so far, in the end all that are needed
+
+    def run(self, options: dict[str, list[Option]]) -> None:
+        """Try every candidate, from cheap to dear."""
+        effort = {name: CANDIDATES[name.partition(":")[0]].effort for name in options}
+        total, done, start = sum(effort.values()), 0.0, perf_counter()
+        for name in sorted(options, key=effort.__getitem__):
+            each = effort[name]
+            expected = each * (perf_counter() - start) / done if done else 0.0
+            if self.tried and perf_counter() + expected > self.deadline:
+                self.notes.append(f"{name} was not tried: the time budget would not have lasted")
+                continue
+
+            def tell(share: float, name: str = name, done: float = done, each: float = each) -> None:
+                self.tell(0.95 * (done + share * each) / total, name)
+                if self.tried and perf_counter() > self.deadline:
+                    raise OutOfTime
+
+            self._try(name, options[name], tell)
+            done += each
+        if not self.tried:
+            raise ValueError(f"no candidate could be fitted: {'; '.join(self.notes)}.")
+
+    def _try(self, name: str, options: list[Option], tell: Callable[[float], None]) -> None:
+        start = perf_counter()
+        try:
+            # Threads of BLAS wait for one another longer than small data take.
+            with threadpool_limits(1, "blas") if self.X.size < _CELLS_FOR_THREADS else nullcontext():
+                certain = CANDIDATES[name.partition(":")[0]].certain and self.calibration != "none"
+                tuned = tune(options, self.X, self.rows, tell, self._method if certain else None)
+                after = None if self.calibration == "none" else calibrated(tuned.log_p, self.rows, self._method)
+                found, fitted = Tried.of(name, tuned, after, self.calibration, self.rows), None
+                if found.score <= min((each.score for each in self.tried.values()), default=np.inf):
+                    fitted = fit_to_all(tuned, *self.whole)
+        except OutOfTime:
+            self.notes.append(f"{name} was given up: the time budget was used up")
+            return
+        except Exception as error:
+            if not self.skip_failing:
+                raise ValueError(f"{name}: {error}") from error
+            self.notes.append(f"{name} was left out: {error}")
+            return
+        self.tried[name] = found._replace(seconds=perf_counter() - start)
+        if fitted is not None:
+            self.fitted = {name: fitted}
+
+    @property
+    def _method(self) -> str:
+        return "auto" if self.calibration in ("auto", "none") else self.calibration
+
+    def competitors(self) -> tuple[dict[str, Array], dict[str, float]]:
+        """Held-out probabilities by name, each model before its calibrated form, and the time that each took."""
+        found, seconds = {}, {}
+        order = list(CANDIDATES)
+        for name in sorted(self.tried, key=lambda name: order.index(name.partition(":")[0])):
+            each = self.tried[name]
+            if self.calibration in ("auto", "none"):
+                found[name], seconds[name] = np.exp(each.tuned.log_p), each.seconds
+            if each.calibrated is not None:
+                found[name + CALIBRATED], seconds[name + CALIBRATED] = np.exp(each.calibrated), each.seconds
+        return found, seconds
+
+    def usable(self) -> list[str]:
+        """The candidates that can be averaged: those that never give a class the probability 0."""
+        return [name for name, each in self.tried.items() if np.isfinite(each.form[self.rows.judged]).all()]
+
+    def forms_of(self, names: Sequence[str]) -> Array:
+        """Held-out log-probabilities of these candidates in the form in which they are averaged: (models, n, K)."""
+        return np.array([self.tried[name].form for name in names])
+
+    def parts(self, together: float) -> list[Part]:
+        """The models of the average, fitted to all rows; `together` is its log loss."""
+        weights, parts = self._weights(), []
+        for name in sorted(weights, key=lambda name: -weights[name]):
+            others = [other for other in weights if other != name]
+            cost = np.nan
+            if others:
+                cost = _score(np.exp(cross_weighted(self.forms_of(others), self.rows)), self.rows) - together
+            each = self.tried[name]
+            parts.append(Part(name, weights[name], cost, self._model(name, each.form is each.calibrated)))
+        return parts
+
+    def _weights(self) -> dict[str, float]:
+        """From all held-out predictions, without models that hardly count."""
+        names, at, weight = self.usable(), self.rows.judged, self.rows.entry_weight
+        given = self.rows.repeated(self.rows.codes)[at], None if weight is None else weight[at]
+        found = average_weights(self.forms_of(names)[:, at], *given)
+        kept = [name for name, each in zip(names, found, strict=True) if each >= _LEAST_SHARE * found.sum()]
+        return dict(zip(kept, average_weights(self.forms_of(kept)[:, at], *given).tolist(), strict=True))
+
+    def alone(self, name: str) -> Part:
+        """The model of this name, perhaps calibrated."""
+        plain = name.removesuffix(CALIBRATED)
+        return Part(name, 1.0, np.nan, self._model(plain, plain != name))
+
+    def _model(self, name: str, with_calibration: bool) -> CalibratedPart:
+        tuned = self.tried[name].tuned
+        if name not in self.fitted:
+            self.tell(0.97, f"{name}, on all rows")
+            self.fitted[name] = fit_to_all(tuned, *self.whole)
+        return CalibratedPart(
+            self.fitted[name], calibrator_for(tuned.log_p, self.rows, self._method) if with_calibration else None
+        )
+
+
+class Tried(NamedTuple):
+    """A candidate on held-out rows: as it is, calibrated, and the form of these in which it is averaged."""
+
+    tuned: Tuned
+    calibrated: Array | None
+    form: Array
+    score: float
+    seconds: float = 0.0
+
+    @classmethod
+    def of(cls, name: str, tuned: Tuned, calibrated: Array | None, calibration: str, rows: Rows) -> Tried:
+        """A calibrated form is averaged if it is better, if it was asked for, or if the model may say 0."""
+        plain = tuned.log_p
+        if calibrated is None:
+            return cls(tuned, None, plain, _score(np.exp(plain), rows))
+        before, after = (_score(np.exp(each), rows) for each in (plain, calibrated))
+        if calibration != "auto" or CANDIDATES[name.partition(":")[0]].certain or not before <= after:
+            return cls(tuned, calibrated, calibrated, after if calibration != "auto" else min(before, after))
+        return cls(tuned, calibrated, plain, before)
+
+
+def _score(p: Array, rows: Rows) -> float:
+    """The mean log loss of the rows that are judged."""
+    at, codes, weight = rows.judged, rows.repeated(rows.codes), rows.entry_weight
+    counted = at if weight is None else at & (weight > 0.0)
+    with np.errstate(divide="ignore"):
+        own = -np.log(p[np.arange(len(codes)), codes][counted])
+    return float(np.average(own, weights=None if weight is None else weight[counted]))
