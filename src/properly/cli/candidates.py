@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import properly
 from properly.cli.arguments import share
-from properly.inputs.misuse import Misuse
+from properly.inputs.options import Misuse
 
 
 class Setting(NamedTuple):

@@ -34,7 +34,7 @@ from properly.cli.candidates import CANDIDATES, build_candidates, checked_method
 from properly.cli.fitting import Roles, Rows, conclusion, read_rows, refitted, validation
 from properly.cli.main import show_warnings, table_of
 from properly.files import FilePath, atomic_path, displayed, sha256_of
-from properly.inputs.misuse import Misuse
+from properly.inputs.options import Misuse
 from properly.progress import progress
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from properly.inputs.forecast import MISSING, Forecast, Groups
 from properly.inputs.labels import positive_of
-from properly.inputs.misuse import Misuse
+from properly.inputs.options import Misuse
 from properly.numeric.probabilities import Array
 from properly.tables.base import Place, TableError, arrow, compute, listed, plain_type, types
 from properly.tables.columns import NUMERIC_KINDS, kind_of, numbers, texts
