@@ -53,7 +53,7 @@ class Roles(NamedTuple):
         base.require_named(found, file.path)
         base.require_columns(self.categories, found, f"the list of features of {file.path}", Misuse)
         if not found:
-            raise base.TableError(f"{file.path} has no column left to learn from.")
+            raise Misuse(f"{file.path} has no column left to learn from.")
         return found
 
 
