@@ -177,7 +177,9 @@ def show(summary: dict[str, Any], console: Any) -> None:
     for sentence in summary["answer"]:
         console.print(sentence, style=style)
     console.print()
-    console.print(_sizes(summary["sizes"], summary["not_determined"]))
+    kernel = summary["kernel_calibration_error"]
+    sizes = summary["sizes"] | ({} if kernel is None else {properly.audit.answers.KERNEL_ERROR: kernel})
+    console.print(_sizes(sizes, summary["not_determined"]))
     rows = []
     for name, score in summary["scores"].items():
         ends = "–" if score["gain"] is None else f"{number(score['gain_low'])} to {number(score['gain_high'])}"
