@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import special as sc
+from scipy import stats
 
 from properly.audit import answer, audit, summary_of, verdict
 from properly.audit.sizes import share_interval, sizes_of
@@ -40,8 +41,39 @@ def test_sizes_hold_the_truth(forecasts):
 def test_shares_of_few_and_of_no_rows():
     low, high = share_interval(np.array([0.0, 0.5, 1.0]), np.array([10.0, 10.0, 10.0]), np.array([0.1, 0.0, 0.1]))
     assert (low[0], high[2]) == (0.0, 1.0)
-    assert low[1] == high[1] == 0.5
+    assert (low[1], high[1]) == pytest.approx(stats.beta.interval(0.95, 5.5, 5.5))  # of 10 rows, without a deviation
     assert 0.0 < high[0] < 0.4
+
+
+def test_intervals_are_never_empty():
+    """Where no error was seen, or the variance exceeds what was seen, an interval says what could be."""
+    y = np.arange(300) % 4 == 0
+    for p, cluster in (
+        (y.astype(float), None),
+        (np.where(y, 0.9, 0.1), np.arange(300) % 2),
+        (np.full(300, 0.25), None),
+    ):
+        for name, size in sizes_of(Forecast.of_positives(y, p), cluster).items():
+            assert size is None or size.low < size.high, name
+    perfect = sizes_of(Forecast.of_positives(y, y.astype(float)))
+    none_of_300 = stats.beta.ppf(0.975, 0.5, 300.5)  # Jeffreys
+    assert perfect["observed/expected"].high == pytest.approx(1.0 + none_of_300 / 0.25, abs=0.005)
+    assert none_of_300 < perfect["calibration error"].high < 0.1
+    few = sizes_of(Forecast.of_positives(y[:6], np.linspace(0.2, 0.7, 6)))
+    assert few["calibration error"].high > 0.2
+
+
+def test_a_single_interval_that_excludes_right_is_explained(forecasts):
+    """The slope of these rows differs from 1 by its interval, but not beyond what several tests allow."""
+    for seed in range(200):
+        result = audit(*forecasts(400, 0.8, seed=seed))
+        slope = result.sizes["slope"]
+        if slope.high < 1.0 and result.p_value > 0.05:
+            said = answer(result)[0]
+            assert "Taken alone, the slope (95 % interval" in said
+            assert said.endswith("all together they show none.")
+            return
+    raise AssertionError("no such audit was found")
 
 
 def test_many_rows_make_small_faults_real_but_not_large():

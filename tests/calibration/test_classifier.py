@@ -85,7 +85,7 @@ def test_every_method_gives_probabilities(method, X, y):
 
 @pytest.mark.parametrize("cv", [3, StratifiedKFold(4, shuffle=True, random_state=1), KFold(5)])
 def test_out_of_fold_scores_calibrate_and_all_rows_train(cv):
-    model = CalibratedClassifier(LinearSVC(), PlattScaling(), cv=cv).fit(X, y)
+    model = CalibratedClassifier(LinearSVC(), PlattScaling(), cv=cv, ensemble=False).fit(X, y)
     scores = cross_val_predict(LinearSVC(), X, y, cv=cv, method="decision_function")
     calibrator = PlattScaling().fit(scores, y)
     final = LinearSVC().fit(X, y)
@@ -327,7 +327,9 @@ def test_splits_that_hold_out_no_weight():
 def test_weight_reaches_the_estimator_and_the_calibrator():
     weight = np.where(y == 1, 3.0, 1.0)
     folds = StratifiedKFold(3)
-    model = CalibratedClassifier(LogisticRegression(), "platt", cv=folds).fit(X, y, sample_weight=weight)
+    model = CalibratedClassifier(LogisticRegression(), "platt", cv=folds, ensemble=False).fit(
+        X, y, sample_weight=weight
+    )
     assert model.estimator_.coef_ == pytest.approx(LogisticRegression().fit(X, y, weight).coef_)
     scores = np.empty(len(y))
     for train, test in folds.split(X, y):
@@ -382,9 +384,11 @@ def test_metadata_routing():
     groups, weight, cost = np.arange(len(y)) % 7, np.linspace(0.5, 2.0, len(y)), X[:, 0].copy()
     with sklearn.config_context(enable_metadata_routing=True):
         inner = Remembers().set_fit_request(sample_weight=True, cost=True)
-        model = CalibratedClassifier(inner, "platt", cv=GroupKFold(3))
+        model = CalibratedClassifier(inner, "platt", cv=GroupKFold(3), ensemble=False)
         model.fit(X, y, sample_weight=weight, groups=groups, cost=cost)
-        deaf = CalibratedClassifier(Remembers().set_fit_request(sample_weight=False), "platt", cv=GroupKFold(3))
+        deaf = CalibratedClassifier(
+            Remembers().set_fit_request(sample_weight=False), "platt", cv=GroupKFold(3), ensemble=False
+        )
         deaf.fit(X, y, sample_weight=weight, groups=groups)
         with pytest.raises(TypeError, match="unexpected argument"):
             deaf.fit(X, y, nonsense=weight)
@@ -393,9 +397,11 @@ def test_metadata_routing():
                 TypeError, match=r"neither cv=.*3.* nor the estimator requests it; use a splitter that does"
             ):
                 CalibratedClassifier(Remembers(), cv=cv).fit(X, y, groups=groups)
-        asks = CalibratedClassifier(Remembers().set_fit_request(cost="groups"), cv=3).fit(X, y, groups=groups)
+        asks = CalibratedClassifier(Remembers().set_fit_request(cost="groups"), cv=3, ensemble=False).fit(
+            X, y, groups=groups
+        )
         assert np.array_equal(asks.estimator_.seen[1], groups)
-    plain = CalibratedClassifier(Remembers(), "platt", cv=GroupKFold(3))
+    plain = CalibratedClassifier(Remembers(), "platt", cv=GroupKFold(3), ensemble=False)
     expected = plain.fit(X, y, sample_weight=weight, groups=groups, cost=cost)
     assert model.predict_proba(X) == pytest.approx(expected.predict_proba(X))
     assert np.array_equal(model.estimator_.seen[1], cost)
@@ -434,13 +440,15 @@ def test_sparse_and_parallel():
 
 def test_precomputed_kernels():
     kernel = X @ X.T
-    model = CalibratedClassifier(SVC(kernel="precomputed"), "platt", cv=3).fit(kernel, y)
-    expected = CalibratedClassifier(SVC(kernel="linear"), "platt", cv=3).fit(X, y)
+    model = CalibratedClassifier(SVC(kernel="precomputed"), "platt", cv=3, ensemble=False).fit(kernel, y)
+    expected = CalibratedClassifier(SVC(kernel="linear"), "platt", cv=3, ensemble=False).fit(X, y)
     assert model.predict_proba(kernel) == pytest.approx(expected.predict_proba(X), abs=1e-6)
+    with pytest.raises(ValueError, match=r"a precomputed kernel is one of all training rows, .* use ensemble=False"):
+        CalibratedClassifier(SVC(kernel="precomputed"), cv=3).fit(kernel, y)
 
 
 def test_grid_search_and_clone():
-    model = CalibratedClassifier(LogisticRegression(), HistogramBinning(input="probability"))
+    model = CalibratedClassifier(LogisticRegression(), HistogramBinning(input="probability"), ensemble=False)
     assert clone(model).get_params()["method__n_bins"] == 10
     grid = {"method": ["platt", "isotonic", IsotonicCalibration(strict=True)], "estimator__C": [0.01, 1.0]}
     search = GridSearchCV(
@@ -448,7 +456,9 @@ def test_grid_search_and_clone():
     )
     search.set_params(scoring="neg_log_loss", cv=3).fit(X, y)
     assert search.best_params_["calibratedclassifier__method"] != "isotonic"  # says 0 and 1
-    inside = CalibratedClassifier(GridSearchCV(LogisticRegression(), {"C": [0.1, 1.0]}, cv=2), cv=2).fit(X, y)
+    inside = CalibratedClassifier(
+        GridSearchCV(LogisticRegression(), {"C": [0.1, 1.0]}, cv=2), cv=2, ensemble=False
+    ).fit(X, y)
     assert inside.estimator_.best_params_["C"] in (0.1, 1.0)
 
 

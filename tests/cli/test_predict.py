@@ -99,7 +99,7 @@ def test_a_table_without_rows(properly, model, new, write, tmp_path):
 def test_names_of_new_columns(properly, fails, model, new, write):
     path = write("new.csv", new | {"probability_yes": range(200)})
     assert "already has a column 'probability_yes'; choose another prefix with --prefix" in fails(
-        "predict", model, path
+        "predict", model, path, code=2
     )
     done = properly("predict", model, path, "--prefix", "p_", "--json")
     assert done.summary["columns"] == ["p_no", "p_yes"]

@@ -143,8 +143,8 @@ def test_the_past_predicts_the_future(properly, write, customers, calibration):
 def test_times_and_groups_that_are_none(fails, write, customers):
     path = write("dated.csv", customers())
     words = ("fit", path, "--target", "left", *FAST)
-    assert "column 'town', row 1: a time must be a date such as 2024-05-31 or a number" in fails(
-        *words, "--time", "town"
+    assert "column 'town': a time must be a date such as 2024-05-31 or a number" in fails(
+        *words, "--time", "town", code=2
     )
     assert "the group is missing" in fails(*words, "--group", "town")
     assert "has no column 'week'" in fails(*words, "--time", "week", code=2)

@@ -663,6 +663,7 @@ def calibration_groupwise_probabilities() -> Any:
 def calibrated_classifier(X: Any, y: Any, weight: Any = None, *, estimator: Any = None, **options: Any) -> Any:
     from sklearn.naive_bayes import GaussianNB
 
+    options = {"ensemble": False} | options  # which was the default
     model = public("CalibratedClassifier", "calibration")(GaussianNB() if estimator is None else estimator, **options)
     return said(model.fit(X, y, weight), X[:20])
 
@@ -1413,7 +1414,7 @@ def saved(kind: str) -> Any:
     model = {
         "linear": lambda: public("ProperLinearClassifier", "linear")("gev"),
         "calibrated": lambda: public("CalibratedClassifier", "calibration")(
-            public("ProperLinearClassifier", "linear")()
+            public("ProperLinearClassifier", "linear")(), ensemble=False
         ),
         "tree": lambda: public("ProperTreeClassifier", "tree")(min_samples_leaf=20, ccp_alpha=0.0),
         "boosting": lambda: public("ProperBoostingClassifier", "boosting")(n_estimators=5, n_jobs=1, random_state=0),

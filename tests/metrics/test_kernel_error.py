@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from properly.metrics import METRICS, kernel_calibration_error
+from properly.metrics import kernel_error as module
 
 
 def forecasts(n, seed=0, classes=3):
@@ -66,3 +67,25 @@ def test_weights_whose_powers_float64_cannot_hold_are_refused(weight):
     y, p = forecasts(40)
     with pytest.raises(ValueError, match=r"sample_weight must add up to a number between 1e-70 and 1e\+70, got"):
         kernel_calibration_error(y, p, sample_weight=np.full(40, weight))
+
+
+@pytest.mark.parametrize("estimator", ["pairs", "blocks"])
+def test_copies_in_clusters_are_one_row(estimator, monkeypatch):
+    monkeypatch.setitem(module._ESTIMATORS, "blocks", 100)
+    y, p = forecasts(200)
+    cluster = np.repeat(np.random.default_rng(0).permutation(200), 3)
+    alone = kernel_calibration_error(y, p, estimator="pairs")
+    copies = kernel_calibration_error(y.repeat(3), p.repeat(3, axis=0), estimator=estimator, cluster=cluster)
+    assert np.isnan(copies.p_value)
+    if estimator == "pairs":
+        assert copies.error == pytest.approx(alone.error)
+        assert (copies.low, copies.high) == pytest.approx((alone.low, alone.high), rel=0.2)
+    assert copies.low < 0.0 < copies.high
+    wrong = kernel_calibration_error(y.repeat(3), p[:, [1, 2, 0]].repeat(3, axis=0), cluster=cluster)
+    assert wrong.low > 0.0
+
+
+def test_rows_without_a_cluster_are_refused():
+    y, p = forecasts(4)
+    with pytest.raises(ValueError, match=r"cluster has 1 missing values, .* leave these rows out"):
+        kernel_calibration_error(y, p, cluster=["a", "b", None, "a"])

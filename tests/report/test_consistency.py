@@ -8,6 +8,8 @@ import pytest
 from scipy import special as sc
 
 from properly.audit import answer, audit, summary_of, verdict
+from properly.audit.answers import sizes_of, unknown
+from properly.audit.formatting import number
 from properly.report import audit_page
 
 OPENINGS = {
@@ -62,9 +64,24 @@ def check(result):
     assert ("These rows would have shown" in text) or result.detectable.shift in (0.0, np.inf)
     assert ("rows would do" in text) == (found == "unclear") or result.detectable.shift == np.inf
     assert found != "right" or result.detectable.shift <= result.detectable.wanted
-    for name, size in result.sizes.items():
-        assert size is None or size.low <= size.estimate <= size.high, name
+    strays = [test.p_value <= 0.05 for test in result.test.tests]
+    for name, size in sizes_of(result).items():
         assert name in text
+        if size is None:
+            assert f"not determined: {unknown(result, name)}" in text
+        else:
+            assert size.low <= size.estimate <= size.high, name
+            assert size.low < size.high, name
+            strays.append(not size.low <= {"observed/expected": 1.0, "slope": 1.0}.get(name, 0.0) <= size.high)
+    assert ("Taken alone," in text) == (any(strays) and not wrong)
+    assert set(re.findall(r"(\d+) % (?:interval|of all audits)", text)) == {"95"}
+    scores = text.split("Scores and their parts")[1]
+    for score in result.scores.values():  # one log loss and one Brier score for the page
+        assert number(score.before, 4) in scores
+        if score.parts is not None:
+            assert score.parts.score == pytest.approx(score.before, rel=1e-9)
+            assert score.before == pytest.approx(score.parts[1] - score.parts[2] + score.parts[3], abs=1e-12)
+        assert score.gain is None or score.before - score.after == pytest.approx(score.gain.difference, abs=1e-12)
     assert not result.beyond_tolerance or found == "wrong"
     for sentence in answer(result):
         assert sentence.replace("\N{NO-BREAK SPACE}", " ") in text

@@ -100,10 +100,10 @@ def test_trees_have_shares_of_gain(rows, model):
 def test_what_is_inside_a_calibrated_model_counts(rows):
     encoder, X, y = rows
     inner = ProperTreeClassifier()
-    calibrated = CalibratedClassifier(inner, "platt", cv=2).fit(X, y)
+    calibrated = CalibratedClassifier(inner, "platt", cv=2, ensemble=False).fit(X, y)
     corrected = PriorCorrectedClassifier(calibrated, "from y", 0.1).fit(X, y)
     alone = importances_of(ProperTreeClassifier().fit(X, y), encoder.columns_)
-    ensemble = CalibratedClassifier(inner, "platt", cv=2, ensemble=True).fit(X, y)
+    ensemble = CalibratedClassifier(inner, "platt", cv=2).fit(X, y)
     several = np.mean([pair.estimator.feature_importances_ for pair in ensemble.pairs_], axis=0)
     for model in (calibrated, corrected):
         found = importances_of(model, encoder.columns_)

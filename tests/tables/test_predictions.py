@@ -3,7 +3,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from properly.inputs.misuse import Misuse
+from properly.inputs.options import Misuse
 from properly.tables import TableError, write_batches
 from properly.tables.targets import columns_of_classes, read_predictions
 
@@ -85,9 +85,11 @@ def test_groups_and_weights(tmp_path):
     assert [names[k] for k in codes] == ["1", "2", "1", "2.5"]
     _, (names, _), *_ = read_predictions(path, "y", ["p"], group="y", weight="n")
     assert names == ("0", "1")
-    found = read_predictions(path, "y", ["p"], cluster="g", weight="n", against="p")
+    found = read_predictions(path, "y", ["p"], cluster="f", weight="n", against="p")
     assert found.groups is None
-    assert [found.clusters.names[k] for k in found.clusters.codes] == ["west", "(missing)", "east"]
+    assert found.clusters[0] == found.clusters[2] != found.clusters[1]
+    with pytest.raises(TableError, match="column 'g', row 2: the cluster is missing; fill it in, or leave out the row"):
+        read_predictions(path, "y", ["p"], cluster="g")
     np.testing.assert_array_equal(found.against, data.p)
 
 
@@ -104,6 +106,15 @@ BAD = {
     "no weight": ({"w": [0.0] * 4}, {"weight": "w"}, "every weight is 0"),
     "sums": ({"0": [0.5] * 4, "1": [0.5, 0.5, 0.4, 0.5]}, {"probability": ["0", "1"]}, "row 3: .* add up to 0.9"),
 }
+
+
+@pytest.mark.parametrize(("role", "message"), [("p", "holds texts"), ("w", "holds date32")])
+def test_columns_without_a_number_are_the_wrong_ones(tmp_path, role, message):
+    days = pa.array(np.array(["2024-05-31"] * 4, dtype="datetime64[D]"))
+    table = {"y": [0, 1, 0, 1], "p": [0.1] * 4, "w": days} | ({"p": list("abcd")} if role == "p" else {})
+    path = write(tmp_path / "a.parquet", table)
+    with pytest.raises(Misuse, match=f"column '{role}' {message}.*, but numbers are needed; is it the right column"):
+        read_predictions(path, "y", ["p"], weight="w" if role == "w" else None)
 
 
 @pytest.mark.parametrize("case", BAD)

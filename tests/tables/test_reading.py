@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from properly.files import FORMATS
-from properly.inputs.misuse import Misuse
+from properly.inputs.options import Misuse
 from properly.tables import TableError, TableFile, as_table, read_batches, read_table, write_batches
 
 TABLE = pa.table(
@@ -117,7 +117,6 @@ def test_a_byte_order_mark_is_no_part_of_a_name(csv):
         ("a,a\n1,2\n", "several columns named 'a'"),
         (b"a,b\n1,\xff\n", "not encoded in UTF-8"),
         ("a,b\n1,2\n".encode("utf-16"), "encoded in UTF-16; convert it to UTF-8"),
-        ("a;b\n1;2\n3\n", "has a single column, 'a;b', if cells are separated by ','; name the separator"),
         (b"a,b\n1,\0\n", "table.csv is not a text file: byte 7 is zero, as in binary data"),
         (b"FEA1....", "is a Feather file of version 1, which is no longer read; write it again as version 2"),
         (b"PK\3\4....", "is a ZIP archive, such as .xlsx, .ods and .skops; export the table as CSV or Parquet"),
@@ -127,6 +126,12 @@ def test_a_byte_order_mark_is_no_part_of_a_name(csv):
 def test_damaged_text(csv, text, message):
     with pytest.raises(TableError, match=message):
         read_table(csv(text))
+
+
+def test_a_separator_that_must_be_named(csv):
+    message = "has a single column, 'a;b', if cells are separated by ','; name the separator"
+    with pytest.raises(Misuse, match=message):
+        read_table(csv("a;b\n1;2\n3\n"))
 
 
 @pytest.mark.parametrize("ending", [".parquet", ".arrow", ".csv.gz"])
@@ -157,7 +162,7 @@ def test_files_that_are_none(tmp_path):
     (tmp_path / "folder.csv").mkdir()
     with pytest.raises(IsADirectoryError, match="is a folder"):
         read_table(tmp_path / "folder.csv")
-    with pytest.raises(TableError, match=r"a\.xlsx: the ending must be one of \.csv, "):
+    with pytest.raises(Misuse, match=r"a\.xlsx: the ending must be one of \.csv, "):
         read_table(tmp_path / "a.xlsx")
 
 

@@ -10,6 +10,7 @@ from sklearn.metrics import log_loss
 from properly.losses import CostWeightedLoss
 from properly.tree import ProperTreeClassifier
 from properly.tree.averaging import averaged_over_prunings
+from properly.tree.growth import prune
 
 
 def prunings(tree, node=0):
@@ -59,6 +60,24 @@ def test_the_average_is_that_of_all_prunings(n_classes, shrinkage):
             path.append(tree.parent[path[-1]])
         ends = [next(node for node in path if node in leaves) for leaves in every]
         np.testing.assert_allclose(found[leaf], weights @ own[ends], rtol=1e-10)
+
+
+@pytest.mark.parametrize("overlap", [0.02, 2.0])
+def test_the_shrinkage_is_that_of_the_most_probable_labels(overlap):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(80, 2)).round(1)
+    y = (X[:, 0] + overlap * rng.normal(size=80) > 0.0).astype(int)
+    model = ProperTreeClassifier(max_depth=3, min_samples_leaf=4)
+    tree, n_cuts = model._grown(X, y, None)
+    tree = prune(tree, 0.0)
+
+    def evidence(shrinkage):
+        return sc.logsumexp([log_weight(tree, leaves, n_cuts, shrinkage) for leaves in prunings(tree)])
+
+    assert model.fit(X, y).shrinkage_ == max((0.03, 0.1, 0.3, 1.0, 3.0, 10.0), key=evidence)
+    assert (model.shrinkage_ < 1.0) == (overlap < 1.0)
+    assert ProperTreeClassifier(shrinkage=0.3).fit(X, y).shrinkage_ == 0.3
+    assert ProperTreeClassifier(ccp_alpha=0.0).fit(X, y).shrinkage_ == 1.0
 
 
 def test_noise_gives_the_base_rate():

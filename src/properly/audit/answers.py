@@ -7,12 +7,15 @@ from typing import Any
 
 from properly.audit.confusion import Confusion
 from properly.audit.formatting import count, interval, number, percent
-from properly.audit.results import Against, Audit, Decision, Score
-from properly.audit.sizes import Size
+from properly.audit.results import LEVEL, Against, Audit, Decision, Score
+from properly.audit.sizes import SIZES, Size
 from properly.diagnostics import GroupCalibration
 from properly.metrics import PairedDifference
 
 _MOST_ROWS = 1e15  # more cannot be asked for
+_MOST_NAMED = 4  # sizes and tests in a sentence
+KERNEL_ERROR = "squared kernel calibration error"
+RIGHT = SIZES | {KERNEL_ERROR: 0.0}  # the sizes of right probabilities
 _OTHER_CLASS = "if they are for the other class, name that one: --positive, or classes= in Python"
 
 
@@ -38,13 +41,12 @@ def _are_they_right(audit: Audit) -> str:
     found, rows = verdict(audit), f"{audit.n_rows:,} {'row' if audit.n_rows == 1 else 'rows'}"
     if audit.total != audit.n_rows:
         rows += f" with a total weight of {count(audit.total)}"
+    shown = f"{rows} show no fault beyond chance ({_means(audit)}; {_p_value(audit.p_value)})"
     if found == "unclear":
-        return (
-            f"There is too little data to tell whether the probabilities are right: {rows} show no fault beyond chance "
-            f"({_means(audit)}; {_p_value(audit)}), but could have missed one."
-        )
+        opening = "There is too little data to tell whether the probabilities are right"
+        return f"{opening}: {shown}, but could have missed one.{_by_chance(audit)}"
     if found == "right":
-        return f"The probabilities look right: {rows} show no fault beyond chance ({_means(audit)}; {_p_value(audit)})."
+        return f"The probabilities look right: {shown}.{_by_chance(audit)}"
     reasons = faults(audit) or [_elsewhere(audit)]
     if found == "nearly right":
         size = f"by no more than {percent(audit.tolerance, 2)} of the mean and of the {audit.headline.name}"
@@ -52,9 +54,44 @@ def _are_they_right(audit: Audit) -> str:
     return f"The probabilities are not right: they are {_joined(reasons)}."
 
 
-def _p_value(audit: Audit) -> str:
-    p = audit.p_value
+def _p_value(p: float) -> str:
     return "p < 0.0001" if p < 1e-4 else f"p = {number(p, 2)}"
+
+
+def alone(audit: Audit) -> list[str]:
+    """The sizes and tests that would each count as a fault if nothing else had been looked at."""
+    sizes = ((name, size) for name, size in sizes_of(audit).items() if size is not None and size.excludes(RIGHT[name]))
+    tests = (test for test in audit.test.tests if test.p_value <= LEVEL)
+    found = [f"the {name} (95 % interval {interval(size)})" for name, size in sizes]
+    return found + [f'the test "{test.name}" ({_p_value(test.p_value)})' for test in tests]
+
+
+def _by_chance(audit: Audit) -> str:
+    """What must be said beside "no fault" if an interval or a test does not agree with it."""
+    found = alone(audit)
+    if not found:
+        return ""
+    if len(found) > _MOST_NAMED:
+        found = [*found[: _MOST_NAMED - 1], f"{len(found) - _MOST_NAMED + 1} others"]
+    return (
+        f" Taken alone, {_joined(found)} would count as a fault, but of twenty such measures one strays as far by "
+        "chance; all together they show none."
+    )
+
+
+def sizes_of(audit: Audit) -> dict[str, Size | None]:
+    """The sizes of the fault; for several classes with the kernel calibration error."""
+    error = audit.test.kernel_error
+    return audit.sizes if error is None else audit.sizes | {KERNEL_ERROR: Size(*error[:3])}
+
+
+def unknown(audit: Audit, name: str) -> str:
+    """Why a size of the fault is not determined."""
+    if name == "observed/expected":
+        return "every probability is 0"
+    if audit.detectable.shift == 0.0:
+        return "every probability is 0 or 1"
+    return "the probabilities do not differ, or separate the classes"
 
 
 def faults(audit: Audit) -> list[str]:
@@ -67,9 +104,9 @@ def faults(audit: Audit) -> list[str]:
             f"certain and wrong for {audit.surprises:,} {rows}, whose class was given a probability of 0{mostly}"
         )
     ratio, slope = audit.sizes["observed/expected"], audit.sizes["slope"]
-    if ratio is not None and not ratio.low <= 1.0 <= ratio.high:
+    if ratio is not None and ratio.excludes(1.0):
         found.append(f"{'too high' if ratio.estimate < 1.0 else 'too low'} on average ({_means(audit)})")
-    if slope is not None and not slope.low <= 1.0 <= slope.high:
+    if slope is not None and slope.excludes(1.0):
         if slope.estimate <= 0.0:
             found.append(f"in the wrong order (the higher the probability, the rarer the event; {_OTHER_CLASS})")
         else:
@@ -148,7 +185,7 @@ def _what_is_gained(audit: Audit) -> str:
     elif score.gain.high < 0.0:
         gained = (
             f"Recalibration gains nothing: it makes the {score.name} of held-out rows worse, "
-            f"{number(score.after, 4)} instead of {number(score.before_same_rows, 4)}"
+            f"{number(score.after, 4)} instead of {number(score.before, 4)}"
         )
     else:
         gained = (
@@ -186,6 +223,7 @@ def summary_of(audit: Audit) -> dict[str, Any]:
             for test in audit.test.tests
         ],
         "sizes": {name: _size(size) for name, size in audit.sizes.items()},
+        "not_determined": {name: unknown(audit, name) for name, size in audit.sizes.items() if size is None},
         "kernel_calibration_error": None
         if audit.test.kernel_error is None
         else _size(Size(*audit.test.kernel_error[:3])),
@@ -227,9 +265,10 @@ def _score(score: Score) -> dict[str, float | None]:
         "as_given": _finite(score.before),
         "recalibrated": _finite(score.after),
         **_with_interval("gain", score.gain),
-        "miscalibration": _finite(score.parts.miscalibration),
-        "discrimination": _finite(score.parts.discrimination),
-        "uncertainty": _finite(score.parts.uncertainty),
+        **{
+            part: None if score.parts is None else _finite(getattr(score.parts, part))
+            for part in ("miscalibration", "discrimination", "uncertainty")
+        },
     }
 
 

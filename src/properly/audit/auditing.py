@@ -17,9 +17,9 @@ from properly.audit.sizes import detectable_of, sizes_of
 from properly.diagnostics.groups import GroupCalibration, groups_of
 from properly.diagnostics.murphy import murphy_of
 from properly.diagnostics.reliability import multiclass_reliability_of, reliability_of
-from properly.inputs.forecast import Forecast, Groups, read_forecast, read_groups, read_probabilities
+from properly.inputs.forecast import Forecast, Groups, read_clusters, read_forecast, read_groups, read_probabilities
 from properly.inputs.labels import positive_last
-from properly.inputs.options import check_interval
+from properly.inputs.options import Misuse, check_interval
 from properly.losses import LogLoss
 from properly.metrics.calibration_error import smooth_error_of
 from properly.metrics.calibration_tests import calibration_test_of
@@ -75,7 +75,8 @@ def audit(
     sample_weight : array of shape (n,), optional
         A weight of 2 counts as the row twice, a weight of 0 as no row.
     cluster : array of shape (n,), optional
-        Rows of the same value (of a customer, of a day) need not be independent; all standard errors know it.
+        Rows of the same value (of a customer, of a day) need not be independent; all standard errors know it. Every
+        row must have one.
     calibrated : array of the shape of p, optional
         Recalibrated probabilities of the same rows to compare with; by default those of `AutoCalibration` in
         cross-fitting.
@@ -114,7 +115,7 @@ def audit(
         forecast,
         groups=None if group is None else _groups(group, group_names, forecast),
         costs=None if costs is None else class_costs(costs, len(forecast.class_weight)),
-        cluster=None if cluster is None else read_groups(cluster, forecast, "cluster").codes,
+        cluster=None if cluster is None else read_clusters(cluster, forecast),
         calibrated=None if calibrated is None else _same_rows(calibrated, forecast, "calibrated"),
         against=None if against is None else _same_rows(against, forecast, "against"),
         tolerance=tolerance,
@@ -278,7 +279,7 @@ def _check(
         only = names[int(forecast.class_weight.argmax())]
         raise ValueError(f"y holds one class only, {only!r}; an audit needs rows of both classes.")
     if not forecast.binary and against is not None:
-        raise ValueError(f"against is for two classes, y has {n_classes}; leave it out, or audit one class.")
+        raise Misuse(f"against is for two classes, y has {n_classes}; leave it out, or audit one class.")
     if cluster is not None and (cluster == cluster[0]).all():
         raise ValueError(
             "cluster has the same value in every row, but chance is measured between clusters; leave it out."

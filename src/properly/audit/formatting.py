@@ -7,6 +7,7 @@ from math import isfinite
 from typing import Protocol
 
 _MOST_PLACES = 8  # decimals, beyond which an exponent is easier to read
+_MOST_DIGITS = 5  # of the ends of an interval, however narrow it is
 
 
 class Interval(Protocol):
@@ -59,12 +60,14 @@ def percent(value: float, digits: int = 3) -> str:
 
 
 def interval(difference: Interval) -> str:
-    """The ends of an interval, with as many decimals as give the larger end two significant digits.
+    """The ends of an interval, with as many decimals as give its width and its larger end two significant digits.
 
     >>> from properly.metrics import PairedDifference
-    >>> interval(PairedDifference(0.01, -0.0102, 0.025, 0.5, 0.01))
-    '−0.010 to 0.025'
+    >>> interval(PairedDifference(0.01, -0.0102, 0.025, 0.5, 0.01)), interval(PairedDifference(1, 0.987, 1.021, 1, 0))
+    ('−0.010 to 0.025', '0.987 to 1.021')
     """
+    if difference.low == difference.high:
+        return "the same for every row"
     return f"{aligned(difference.low, difference)} to {aligned(difference.high, difference)}"
 
 
@@ -73,7 +76,8 @@ def aligned(value: float, beside: Interval) -> str:
     largest = max(abs(beside.low), abs(beside.high))
     if not isfinite(largest) or largest == 0.0:
         return number(value, 2)
-    return decimals(value, 1 - _exponent(largest))
+    size, width = _exponent(largest), _exponent(beside.high - beside.low) if beside.high > beside.low else 0
+    return decimals(value, min(max(1 - size, 1 - width), _MOST_DIGITS - 1 - size))
 
 
 def decimals(value: float, places: int) -> str:

@@ -174,15 +174,17 @@ def paired(
 class Score:
     """One proper score (the smaller, the better) of the probabilities as given and after recalibration.
 
-    `parts` and `parts_after` are decompositions, score = miscalibration - discrimination + uncertainty; for several
-    classes they are sums over the classes, each against the rest. `gain` is the mean difference with its interval, on
-    the rows that were recalibrated, None if it is not finite.
+    `gain` is the mean difference with its interval, on the rows that were recalibrated, None if it is not finite. If
+    these are only some of the rows, `after` is the score of all of them less this gain.
+
+    `parts` and `parts_after` are decompositions, score = miscalibration - discrimination + uncertainty, by isotonic
+    regression. For several classes miscalibration is the gain, `parts` is None without one, and `parts_after` is None.
     """
 
     name: str
     before: float
     after: float | None
-    parts: Decomposition
+    parts: Decomposition | None
     parts_after: Decomposition | None
     gain: PairedDifference | None
 
@@ -197,28 +199,30 @@ class Score:
     ) -> Score:
         """One of `SCORES`, before and after."""
         loss, unit = SCORES[name]
-        parts = _parts(forecast, loss, unit)
+        losses = losses_of(forecast, loss)
+        before = unit * forecast.mean(losses)
+        parts = _parts(forecast, loss, unit) if forecast.binary else None
         if recalibrated is None:
-            return cls(name, unit * score_of(forecast, loss), None, parts, None, None)
+            return cls(name, before, None, parts, None, None)
         same, after = recalibrated.before, recalibrated.after
-        parts_after = _parts(after, loss, unit)
-        losses, losses_after = losses_of(forecast, loss), losses_of(after, loss)
-        before, score, gain = unit * forecast.mean(losses), unit * after.mean(losses_after), None
+        losses_after = losses_of(after, loss)
+        score, gain = unit * after.mean(losses_after), None
         if np.isfinite(before) and np.isfinite(score):
             losses = losses if same is forecast else losses_of(same, loss)
             rows = recalibrated.rows
             part = cluster if cluster is None or rows is None else cluster[rows]
             gain = paired(unit * (losses - losses_after), same.weight, part, random_state)
-        return cls(name, before, score, parts, parts_after, gain)
+            score = score if same is forecast else before - float(gain.difference)
+        if forecast.binary:
+            return cls(name, before, score, parts, _parts(after, loss, unit), gain)
+        if gain is not None:
+            uncertainty = unit * score_of(forecast.with_p(np.broadcast_to(forecast.rates, forecast.p.shape)), loss)
+            parts = Decomposition(before, before - score, uncertainty - score, uncertainty)
+        return cls(name, before, score, parts, None, gain)
 
     @property
     def relative_gain(self) -> float:
         return 0.0 if self.gain is None or self.before == 0.0 else float(self.gain.difference / self.before)
-
-    @property
-    def before_same_rows(self) -> float:
-        """`before`, of the rows that were recalibrated."""
-        return self.before if self.gain is None or self.after is None else self.after + self.gain.difference
 
 
 def _parts(forecast: Forecast, loss: Loss, unit: float) -> Decomposition:

@@ -18,8 +18,10 @@ from properly.numeric.probabilities import Array
 
 CONFIDENCE = 0.95
 DEVIATIONS = 1.96  # half the width of such an interval, in standard errors
-SIZES = ("observed/expected", "intercept", "slope", "calibration error")
-_BINS = 15  # of equal mass, of the calibration error
+SIZES = {"observed/expected": 1.0, "intercept": 0.0, "slope": 1.0, "calibration error": 0.0}  # if right
+_BINS = 15  # of equal mass, of the calibration error, and at most one of them
+_PER_BIN = 10.0  # for so many rows
+_NONE_SEEN = 1.64  # the variance of a number of errors none of which was seen, so that the interval is Jeffreys'
 _FARTHEST = 800.0  # log-odds, beyond which a probability is 0 or 1
 
 
@@ -29,6 +31,9 @@ class Size(NamedTuple):
     estimate: float
     low: float
     high: float
+
+    def excludes(self, value: float) -> bool:
+        return self.low > value or self.high < value
 
 
 class Detectable(NamedTuple):
@@ -72,16 +77,16 @@ def _spread(found: DistinctForecasts) -> float:
     """The variance of Σw(y - p), whether the probabilities are right or not."""
     squares = found.positive @ np.square(1.0 - found.p) + found.negative @ np.square(found.p)
     excess = found.positive.sum() - found.weight @ found.p
-    return max(float(squares - excess**2 / found.weight.sum()), 0.0)
+    spread = float(squares - excess**2 / found.weight.sum())
+    return spread if spread > 0.0 else _NONE_SEEN
 
 
 def share_interval(share: Array | float, total: Array | float, deviation: Array | float) -> tuple[Array, Array]:
-    """Jeffreys' interval of a share, of as many rows as have its standard error; the share itself without error."""
+    """Jeffreys' interval of a share, of as many rows as have its standard error, or of `total` rows without one."""
     share, total, deviation = (np.asarray(each, dtype=np.float64) for each in (share, total, deviation))
     inside = (share > 0.0) & (share < 1.0) & (deviation > 0.0)
     rows = np.where(inside, share * (1.0 - share) / np.square(np.where(deviation > 0.0, deviation, 1.0)), total)
-    low, high = jeffreys_interval(rows * share, rows * (1.0 - share), CONFIDENCE)
-    return np.where(deviation > 0.0, low, share), np.where(deviation > 0.0, high, share)
+    return jeffreys_interval(rows * share, rows * (1.0 - share), CONFIDENCE)
 
 
 def _shift(cells: Cells, positive: float) -> float:
@@ -112,21 +117,27 @@ def _slope(cells: Cells, inflation: float) -> Size | None:
 
 
 def _error(found: DistinctForecasts, inflation: float) -> Size:
-    """The root mean square of observed share - mean probability over bins of equal mass, less what is chance."""
+    """The root mean square of observed share - mean probability over bins of equal mass, less what is chance.
+
+    Its square is estimated without bias and may be negative; it then counts as 0, and the interval begins there.
+    """
     weight = found.weight
     place = (np.cumsum(weight) - 0.5 * weight) / weight.sum()
-    begins = np.flatnonzero(np.diff((place * _BINS).astype(np.intp), prepend=-1))
+    bins = max(1, min(_BINS, int(weight.sum() / _PER_BIN)))
+    begins = np.flatnonzero(np.diff((place * bins).astype(np.intp), prepend=-1))
     squares = found.positive * np.square(1.0 - found.p) + found.negative * np.square(found.p)
-    total, excess, squares = (
-        np.add.reduceat(each, begins) for each in (weight, found.positive - weight * found.p, squares)
-    )
-    gap = excess / total
-    variance = inflation * np.maximum(squares / total - np.square(gap), 0.0) / np.maximum(total - 1.0, 1.0)
+    sums = (weight, found.positive, weight * found.p, squares, weight * found.p * (1.0 - found.p))
+    total, positive, expected, squares, if_right = (np.add.reduceat(each, begins) for each in sums)
+    gap = (positive - expected) / total
+    spread = np.maximum(squares / total - np.square(gap), 0.0)
+    pure = (positive == 0.0) | (positive == total)  # such rows do not show by themselves what is chance
+    spread = np.where(pure, np.maximum(spread, if_right / total), spread)
+    spread = np.where(spread > 0.0, spread, _NONE_SEEN / total)
+    variance = inflation * spread / np.maximum(total - 1.0, 1.0)
     share = total / total.sum()
-    mean = float(share @ (np.square(gap) - variance))
-    deviation = np.sqrt(np.square(share) @ (2.0 * np.square(variance) + 4.0 * np.square(gap) * variance))
-    ends = (mean, mean - DEVIATIONS * deviation, mean + DEVIATIONS * deviation)
-    return Size(*(float(np.sqrt(max(end, 0.0))) for end in ends))
+    mean = max(float(share @ (np.square(gap) - variance)), 0.0)
+    reach = DEVIATIONS * np.sqrt(np.square(share) @ (2.0 * np.square(variance) + 4.0 * np.square(gap) * variance))
+    return Size(*(float(np.sqrt(max(end, 0.0))) for end in (mean, mean - reach, mean + reach)))
 
 
 def detectable_of(question: Forecast, wanted: float, level: float, cluster: NDArray[Any] | None = None) -> Detectable:

@@ -22,7 +22,7 @@ from properly.calibration.auto_maps import (
 )
 from properly.calibration.base import Calibrator
 from properly.classifier import difference
-from properly.inputs.scores import Sample
+from properly.inputs.scores import Sample, without_last_digits, zero_of
 from properly.numeric import functions as fn
 from properly.numeric.arrays import Array, constant, namespace
 from properly.numeric.compression import cell_starts, classes_apart
@@ -201,9 +201,11 @@ def _problem(sample: Sample) -> _Problem:
 def _compressed(sample: Sample) -> _Problem:
     """Rows of a class in a cell count as one, with the means of their scores and features."""
     score = np.clip(sample.scores, -FARTHEST, FARTHEST)
+    zero = zero_of(score)
+    score = without_last_digits(score, zero)
     classes = classes_apart(score, sample.codes == 1, sample.weight)
     knots = cell_starts(classes, min(_KNOTS, int(_KNOTS_TIMES_ROWS / len(score))))
-    waves = Waves(knots, np.mean([each.middle_rank(knots) for each in classes], axis=0))
+    waves = Waves(knots, np.mean([each.middle_rank(knots) for each in classes], axis=0), zero)
     first_fine = cell_starts(classes, _FINE_CELLS)
     fine = [each.compressed(first_fine) for each in classes]
     first = cell_starts(fine, _CELLS)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
+from properly.inputs.scores import without_last_digits, zero_of
 from properly.numeric import functions as fn
 from properly.numeric.arrays import Array, beside, columns_at, columns_of, constant, namespace
 from properly.numeric.scaling import Standardizer, root_mean_square
@@ -104,21 +105,23 @@ class Flattening:
 class Waves:
     """cos(kπr)/k^1.5, k = 1 ... 8, of the rank r in (0, 1) of a score: any smooth curve.
 
-    The rank is the mean of the ranks within either class, so that a rare class is seen as sharply as the other.
+    The rank is the mean of the ranks within either class, so that a rare class is seen as sharply as the other. It can
+    rise much between neighbouring scores, so scores that differ by rounding only count as equal.
     """
 
-    score: Array  # distinct, sorted
+    score: Array  # distinct, sorted, without last digits
     rank: Array
+    zero: float = 0.0  # scores below this in size count as 0
 
     @classmethod
     def of(cls, score: Array, labels: Labels) -> Waves:
-        share = np.bincount(labels.codes, labels.weight, 2)
-        distinct, position = np.unique(score, return_inverse=True)
+        share, zero = np.bincount(labels.codes, labels.weight, 2), zero_of(score)
+        distinct, position = np.unique(without_last_digits(score, zero), return_inverse=True)
         mass = np.bincount(position, labels.weight * (0.5 / share)[labels.codes])
-        return cls(distinct, np.cumsum(mass) - 0.5 * mass)
+        return cls(distinct, np.cumsum(mass) - 0.5 * mass, zero)
 
     def __call__(self, score: Array) -> Array:
-        rank = fn.interp(score, self.score, self.rank)
+        rank = fn.interp(without_last_digits(score, self.zero), self.score, self.rank)
         k = np.arange(1.0, _WAVES + 1.0)
         return fn.cos(np.pi * rank[:, None] * constant(k, score)) / constant(k**1.5, score)
 

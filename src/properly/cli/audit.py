@@ -88,6 +88,7 @@ def audit_table(
         The column that says how many rows a row stands for.
     cluster : str, optional
         The column whose equal values mark rows that belong together (customers, days): standard errors know it.
+        Every row must have a value.
     against : str, optional
         A second column of probabilities of the same rows, to judge as well and to compare with; for two classes.
     tolerance : float, default 0.02
@@ -137,7 +138,7 @@ def audit_table(
             forecast,
             groups=groups,
             costs=None if costs is None else class_costs(costs, len(forecast.class_weight)),
-            cluster=None if clusters is None else clusters.codes,
+            cluster=clusters,
             against=others,
             against_name=against or "",
             tolerance=tolerance,
@@ -176,7 +177,9 @@ def show(summary: dict[str, Any], console: Any) -> None:
     for sentence in summary["answer"]:
         console.print(sentence, style=style)
     console.print()
-    console.print(_sizes(summary["sizes"]))
+    kernel = summary["kernel_calibration_error"]
+    sizes = summary["sizes"] | ({} if kernel is None else {properly.audit.answers.KERNEL_ERROR: kernel})
+    console.print(_sizes(sizes, summary["not_determined"]))
     rows = []
     for name, score in summary["scores"].items():
         ends = "–" if score["gain"] is None else f"{number(score['gain_low'])} to {number(score['gain_high'])}"
@@ -203,12 +206,12 @@ def show(summary: dict[str, Any], console: Any) -> None:
     console.print(f"\nReport: {summary['report']}")
 
 
-def _sizes(sizes: dict[str, Any]) -> Any:
+def _sizes(sizes: dict[str, Any], why_not: dict[str, str]) -> Any:
     """The sizes of the fault with their intervals."""
     number = properly.audit.formatting.number
     rows = [
-        [name, "not determined", "–"]
-        if size is None or size["estimate"] is None
+        [name, f"not determined: {why_not[name]}", "–"]
+        if size is None
         else [name, number(size["estimate"]), f"{number(size['low'])} to {number(size['high'])}"]
         for name, size in sizes.items()
     ]

@@ -29,7 +29,7 @@ from properly.cli.arguments import (
 )
 from properly.cli.main import show_warnings
 from properly.files import FilePath, atomic_path, displayed, sha256_of
-from properly.inputs.misuse import Misuse
+from properly.inputs.options import Misuse
 from properly.progress import progress
 
 if TYPE_CHECKING:
@@ -243,7 +243,7 @@ def _by_class(columns: list[str], classes: list[properly.tables.targets.Label], 
 def _read_scores(data: Any, columns: list[str], source: str) -> tuple[Any, Array]:
     """The encoder of the scores, and the scores; texts and missing values are refused."""
     for name in columns:
-        properly.tables.numbers(data.column(name), properly.tables.base.Place(source, name))
+        properly.tables.targets.named_numbers(data.column(name), properly.tables.base.Place(source, name))
     encoder = properly.tables.TableEncoder(missing="refuse").fit(data.select(columns), source=source)
     return encoder, encoder.transform(data, source=source)
 

@@ -40,7 +40,7 @@ from properly.cli.main import show_warnings, table_of
 from properly.cli.signals import rescued_by
 from properly.comparison.candidates import CANDIDATES, checked_methods
 from properly.files import FilePath, atomic_path, displayed, sha256_of
-from properly.inputs.misuse import Misuse
+from properly.inputs.options import Misuse
 from properly.progress import progress
 
 if TYPE_CHECKING:

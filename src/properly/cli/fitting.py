@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import properly
 from properly.cli.arguments import require_distinct
-from properly.inputs.misuse import Misuse
+from properly.inputs.options import Misuse
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -52,7 +52,7 @@ class Roles(NamedTuple):
         base.require_named(found, file.path)
         base.require_columns(self.categories, found, f"the list of features of {file.path}", Misuse)
         if not found:
-            raise base.TableError(f"{file.path} has no column left to learn from.")
+            raise Misuse(f"{file.path} has no column left to learn from.")
         return found
 
 

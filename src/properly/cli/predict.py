@@ -26,6 +26,7 @@ from properly.cli.arguments import (
     whole,
 )
 from properly.files import FilePath
+from properly.inputs.options import Misuse
 from properly.progress import progress
 
 _UNSEEN = ("missing", "refuse")
@@ -137,7 +138,7 @@ def score_table(
         added = [prefix + name.removeprefix(tables.models.PREFIX) for name in added]
     for name in added:
         if name in file.names:
-            raise tables.TableError(f"{file.path} already has a column {name!r}; choose another prefix with --prefix.")
+            raise Misuse(f"{file.path} already has a column {name!r}; choose another prefix with --prefix.")
     # Texts of a text file stay as they are in another one; other formats need their types.
     categories = [column.name for column in model.encoder.columns_ if column.kind == "category"]
     schema = file.schema if form.kind == "text" else file.typed_schema(categories)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from sklearn.linear_model import LogisticRegression
 
-from properly.inputs.misuse import Misuse
+from properly.inputs.options import Misuse
 from properly.linear import (
     GEVCanonicalRegressionCV,
     ProperLinearClassifier,

@@ -288,16 +288,32 @@ class Groups(NamedTuple):
     codes: NDArray[Any]
 
 
-def read_groups(group: ArrayLike, forecast: Forecast, name: str = "group") -> Groups:
+def read_groups(group: ArrayLike, forecast: Forecast) -> Groups:
     """The groups in sorted order, missing values last; rows of weight 0 are left out, as they are in the forecast."""
-    labels = np.asarray(group)
-    if labels.dtype.kind in "US" and isinstance(group, list | tuple):
-        labels = np.array(group, dtype=object)  # NumPy would make the text "nan" of a missing value among texts
-    if labels.shape != (forecast.n_given,):
+    return _coded(_a_label_each(group, forecast, "group"))
+
+
+def read_clusters(cluster: ArrayLike, forecast: Forecast) -> NDArray[Any]:
+    """The number of every row's cluster. A missing one is refused: rows without one need not belong together."""
+    labels = _a_label_each(cluster, forecast, "cluster")
+    missing = missing_in(labels)
+    if missing.any():
         raise ValueError(
-            f"{name} must be a label for each row of y, of shape ({forecast.n_given},), got {labels.shape}."
+            f"cluster has {int(missing.sum()):,} missing values, but every row must belong to a cluster; leave these "
+            "rows out, or give each a value of its own if they are independent."
         )
-    return _coded(forecast.kept(labels))
+    return _coded(labels).codes
+
+
+def _a_label_each(labels: ArrayLike, forecast: Forecast, name: str) -> NDArray[Any]:
+    found = np.asarray(labels)
+    if found.dtype.kind in "US" and isinstance(labels, list | tuple):
+        found = np.array(labels, dtype=object)  # NumPy would make the text "nan" of a missing value among texts
+    if found.shape != (forecast.n_given,):
+        raise ValueError(
+            f"{name} must be a label for each row of y, of shape ({forecast.n_given},), got {found.shape}."
+        )
+    return forecast.kept(found)
 
 
 def _coded(labels: NDArray[Any]) -> Groups:

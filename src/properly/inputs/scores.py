@@ -297,10 +297,11 @@ _SPLITTER = 2.0**20 + 1.0  # Veltkamp's, which leaves 33 of the 53 binary digits
 _LARGEST_TO_SPLIT = 1e300
 
 
-def without_last_digits(score: Array) -> Array:
+def without_last_digits(score: Array, zero: float = 0.0) -> Array:
     """Scores rounded to 33 binary digits: what differs by rounding is equal, and lies on the same side of a step.
 
     The last digits of a sum depend on the order of its terms, which matrix products choose by the number of rows.
+    Scores below `zero` in size count as 0.
 
     >>> without_last_digits(np.array([0.1 + 0.2, 0.3])).tolist()
     [0.29999999998835847, 0.29999999998835847]
@@ -308,7 +309,13 @@ def without_last_digits(score: Array) -> Array:
     xp = namespace(score)
     inner = xp.clip(score, -_LARGEST_TO_SPLIT, _LARGEST_TO_SPLIT)
     product = _SPLITTER * inner
-    return xp.where(inner == score, product - (product - inner), score)
+    rounded = xp.where(inner == score, product - (product - inner), score)
+    return rounded if zero == 0.0 else xp.where(xp.abs(rounded) < zero, 0.0, rounded)
+
+
+def zero_of(score: Array) -> float:
+    """What differs from 0 by rounding only, among such scores: 33 binary digits below the middle one of their sizes."""
+    return float(2.0**-33 * np.median(np.abs(score)))
 
 
 _LARGEST_TO_SQUARE = 1e150  # sums of squares must not overflow

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special as sc
 
-from properly.inputs.forecast import Forecast, read_forecast, read_groups
+from properly.inputs.forecast import Forecast, read_clusters, read_forecast
 from properly.metrics.clusters import design_effect
 from properly.metrics.kernel_error import KernelCalibrationError, kernel_error_of
 from properly.metrics.thresholds import DistinctForecasts, distinct_forecasts
@@ -118,8 +118,7 @@ def calibration_test(
     (True, ['mean', 'line', 'cumulative', 'smooth'])
     """
     forecast = read_forecast(y, p, sample_weight, classes)
-    codes = None if cluster is None else read_groups(cluster, forecast, "cluster").codes
-    return calibration_test_of(forecast, codes)
+    return calibration_test_of(forecast, None if cluster is None else read_clusters(cluster, forecast))
 
 
 def calibration_test_of(forecast: Forecast, cluster: NDArray[Any] | None = None) -> CalibrationTest:
@@ -131,7 +130,7 @@ def calibration_test_of(forecast: Forecast, cluster: NDArray[Any] | None = None)
     parts = [top.p_value, float(joined(np.array(by_class), np.ones(len(by_class))))]
     tests = [Test(f"most probable class: {each.name}", *each[1:]) for each in top.tests]
     tests += [Test(f"class {name}", np.nan, p) for name, p in zip(forecast.classes, by_class, strict=True)]
-    kernel = kernel_error_of(forecast)
+    kernel = kernel_error_of(forecast, cluster=cluster)
     if cluster is None:
         parts.append(kernel.p_value)
         tests.append(Test("whole vector", kernel.error, kernel.p_value))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from properly.inputs.forecast import Forecast, read_binary, read_probabilities
-from properly.inputs.misuse import Misuse
+from properly.inputs.options import Misuse
 from properly.metrics.thresholds import distinct_forecasts
 from properly.numeric.arrays import (
     as_integers,
@@ -109,10 +109,10 @@ def binary_costs(costs: ArrayLike) -> Array:
     """The matrix (2, 2) of costs that agree with each other: no error costs less than the right decision."""
     matrix = cost_matrix(costs)
     if matrix.shape != (2, 2):
-        raise ValueError(f"a threshold needs the costs of two classes, a pair or a 2 x 2 matrix; got {matrix.shape}.")
+        raise Misuse(f"a threshold needs the costs of two classes, a pair or a 2 x 2 matrix; got {matrix.shape}.")
     false_positive, false_negative = _costs_of_errors(matrix)
     if false_positive < 0.0 or false_negative < 0.0 or false_positive + false_negative == 0.0:
-        raise ValueError(
+        raise Misuse(
             "costs contradict themselves: an error must not cost less than the right decision, and one of the two "
             f"errors must cost more; got cost[true, decision] = {matrix.tolist()}."
         )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
-from properly.inputs.forecast import Forecast, read_forecast
+from properly.inputs.forecast import Forecast, read_clusters, read_forecast
 from properly.inputs.options import choose
 from properly.numeric.probabilities import Array
 from properly.numeric.tails import tails
@@ -38,6 +39,7 @@ def kernel_calibration_error(
     estimator: str = "auto",
     sample_weight: ArrayLike | None = None,
     classes: ArrayLike | None = None,
+    cluster: ArrayLike | None = None,
 ) -> KernelCalibrationError:
     """How far the vectors of probabilities are from right, squared: 0 if they are, the smaller the better.
 
@@ -54,12 +56,15 @@ def kernel_calibration_error(
         "auto" takes all pairs of up to 10,000 rows, and blocks of more.
     sample_weight : array of shape (n,), optional
         A weight of 2 counts as the row twice; copies of a row are a pair too.
+    cluster : array of shape (n,), optional
+        Rows of the same value, such as those of a customer, need not be independent: only pairs of rows of different
+        clusters are averaged, and the interval is that of independent clusters.
 
     Returns
     -------
     KernelCalibrationError
         Its p-value is that of right forecasts: by redrawn labels for up to 300 rows without weights, and otherwise
-        from the first three moments of the estimate.
+        from the first three moments of the estimate; nan with clusters.
 
     References
     ----------
@@ -77,13 +82,18 @@ def kernel_calibration_error(
     (True, True)
     """
     rows = choose(estimator, _ESTIMATORS, "estimator")
-    return kernel_error_of(read_forecast(y, p, sample_weight, classes), rows)
+    forecast = read_forecast(y, p, sample_weight, classes)
+    return kernel_error_of(forecast, rows, None if cluster is None else read_clusters(cluster, forecast))
 
 
-def kernel_error_of(forecast: Forecast, block_rows: int | None = 0) -> KernelCalibrationError:
+def kernel_error_of(
+    forecast: Forecast, block_rows: int | None = 0, cluster: NDArray[Any] | None = None
+) -> KernelCalibrationError:
     """`kernel_calibration_error` of a checked forecast; blocks of None have all rows, 0 rows mean "auto"."""
     rows = _Rows.of(forecast)
-    blocks = _blocks(len(rows.p), block_rows)
+    if cluster is not None:
+        return _of_clusters(rows, block_rows, cluster)
+    blocks = _blocks(len(rows.p), block_rows, len(rows.p))
     error, standard_error = _estimate(rows, blocks)
     variance, third = _moments_if_right(rows, len(blocks))
     small = forecast.weight is None and len(blocks) == 1 and len(rows.p) <= _MOST_REDRAWN
@@ -95,7 +105,7 @@ def kernel_error_of(forecast: Forecast, block_rows: int | None = 0) -> KernelCal
 def squared_kernel_error_of(forecast: Forecast) -> float:
     """The estimate alone."""
     rows = _Rows.of(forecast)
-    return _estimate(rows, _blocks(len(rows.p), 0))[0]
+    return _estimate(rows, _blocks(len(rows.p), 0, len(rows.p)))[0]
 
 
 _WEIGHTS = (1e-70, 1e70)  # sums of weights whose fourth powers float64 can hold
@@ -132,12 +142,12 @@ def _residual(codes: NDArray[np.integer], p: Array) -> Array:
     return residual
 
 
-def _blocks(n_rows: int, block_rows: int | None) -> list[NDArray[np.intp]]:
-    """The rows of every block; they are drawn at random, since neighbours in a file may be alike."""
+def _blocks(n_units: int, block_rows: int | None, n_rows: int) -> list[NDArray[np.intp]]:
+    """The rows or clusters of every block; they are drawn at random, since neighbours in a file may be alike."""
     if block_rows == 0:
         block_rows = None if n_rows <= _MOST_IN_PAIRS else _ESTIMATORS["blocks"]
-    n_blocks = 1 if block_rows is None else max(1, n_rows // block_rows)
-    order = np.arange(n_rows) if n_blocks == 1 else np.random.RandomState(0).permutation(n_rows)
+    n_blocks = 1 if block_rows is None else max(1, min(n_rows // block_rows, n_units // 2))
+    order = np.arange(n_units) if n_blocks == 1 else np.random.RandomState(0).permutation(n_units)
     return np.array_split(order, n_blocks)
 
 
@@ -169,6 +179,45 @@ def _within(rows: _Rows, block: NDArray[np.intp]) -> tuple[float, float, Array]:
     sums += (copies - weight) * own
     others = np.maximum(weight.sum() - weight + copies, np.finfo(float).tiny)
     return float(weight @ sums), float(weight @ others), sums / others
+
+
+def _of_clusters(rows: _Rows, block_rows: int | None, cluster: NDArray[Any]) -> KernelCalibrationError:
+    """From pairs of rows of different clusters, which are independent, within blocks of whole clusters.
+
+    With H the sum of w w' h over the rows of two clusters, and W that of w w', the estimate is ΣH/ΣW. Its variance is
+    taken for the sum of two: that of the mean between each cluster and the others, and that of pairs if right, 2ΣH².
+    """
+    number = np.unique(cluster, return_inverse=True)[1]
+    blocks = _blocks(int(number.max()) + 1, block_rows, len(number))
+    block = np.empty(int(number.max()) + 1, dtype=np.intp)
+    block[np.concatenate(blocks)] = np.repeat(np.arange(len(blocks)), [len(each) for each in blocks])
+    order = np.lexsort((number, block[number]))
+    ends = np.searchsorted(block[number][order], np.arange(1, len(blocks)))
+    found = [_between(rows, each, number[each]) for each in np.split(order, ends)]
+    sums, pairs, squares = (np.concatenate(each) for each in zip(*found, strict=True))
+    total = float(pairs.sum())
+    if total == 0.0:
+        return KernelCalibrationError(np.nan, np.nan, np.nan, np.nan)
+    error = float(sums.sum()) / total
+    variance = 4.0 * np.square(sums - error * pairs).sum() + 2.0 * squares.sum()
+    reach = _DEVIATIONS * float(np.sqrt(variance)) / total
+    return KernelCalibrationError(error, error - reach, error + reach, np.nan)
+
+
+def _between(rows: _Rows, block: NDArray[np.intp], number: NDArray[np.intp]) -> tuple[Array, Array, Array]:
+    """For each cluster of a block, whose rows follow each other: ΣH and ΣW with the others, and ΣH²."""
+    p, weight = rows.p[block], rows.weight[block]
+    weighted = weight[:, None] * rows.residual[block]
+    begins = np.flatnonzero(np.diff(number, prepend=-1))
+    masses, sums, squares = np.add.reduceat(weight, begins), np.empty(len(begins)), np.empty(len(begins))
+    stripes = np.flatnonzero(np.diff(begins // _STRIPE, prepend=-1))  # of whole clusters
+    for first, last in pairwise([*stripes, len(begins)]):
+        start, stop = begins[first], begins[last] if last < len(begins) else len(block)
+        h = rows.kernel(p[start:stop], p) * (weighted[start:stop] @ weighted.T)
+        h = np.add.reduceat(np.add.reduceat(h, begins, axis=1), begins[first:last] - start, axis=0)
+        h[np.arange(last - first), np.arange(first, last)] = 0.0
+        sums[first:last], squares[first:last] = h.sum(axis=1), np.square(h).sum(axis=1)
+    return sums, masses * (masses.sum() - masses), squares
 
 
 def _simulated(rows: _Rows) -> float:

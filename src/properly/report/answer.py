@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from properly.audit.answers import verdict
+from properly.audit.answers import RIGHT, sizes_of, unknown, verdict
 from properly.audit.formatting import aligned, interval, number
 from properly.audit.results import Audit
-from properly.audit.sizes import Size
 from properly.report.html import Markup, element, picture, section, table
 
-_RIGHT = {"observed/expected": "1", "intercept": "0", "slope": "1", "calibration error": "0"}
 _WHAT = {
     "mean": "mean (observed against expected)",
     "line": "intercept and slope in log-odds (likelihood ratio)",
@@ -21,13 +19,14 @@ _WHAT = {
 
 def sizes_table(audit: Audit) -> Markup:
     """Each measure of the fault with its interval, beside the value of right probabilities."""
-    sizes: dict[str, Size | None] = dict(audit.sizes)
-    if audit.test.kernel_error is not None:
-        sizes["squared kernel calibration error"] = Size(*audit.test.kernel_error[:3])
     rows = []
-    for name, size in sizes.items():
-        known = ("not determined", "–") if size is None else (aligned(size.estimate, size), interval(size))
-        rows.append((name, *known, _RIGHT.get(name, "0")))
+    for name, size in sizes_of(audit).items():
+        known = (
+            (f"not determined: {unknown(audit, name)}", "–")
+            if size is None
+            else (aligned(size.estimate, size), interval(size))
+        )
+        rows.append((name, *known, f"{RIGHT[name]:g}"))
     of = "" if audit.is_binary else " of the most probable class"
     return table(("size", "estimate", "95 % interval", "if right"), rows, f"How large is the fault{of}?", stacked=True)
 

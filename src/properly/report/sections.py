@@ -89,12 +89,17 @@ def scores_section(findings: Findings) -> Markup:
         if findings.recalibrated is None:
             parts = {"on held-out rows": score.parts}
         rows = [(name, *(number(part, 4) for part in each)) for name, each in parts.items() if each is not None]
-        name = score.name if audit.is_binary else f"{score.name} of a class against the rest, added up over the classes"
-        tables.append(table(head, rows, f"{name[:1].upper()}{name[1:]}: the smaller, the better", stacked=True))
+        if not rows:
+            rows = [("as given", number(score.before, 4), "–", "–", "–")]
+        name = f"{score.name[:1].upper()}{score.name[1:]}"
+        tables.append(table(head, rows, f"{name}: the smaller, the better", stacked=True))
+    gain = "perfect recalibration would gain (0 is best)"
+    if not audit.is_binary:
+        gain = "recalibration gains on held-out rows (0 is best, and chance can make it negative)"
     explanation = (
-        "Score = miscalibration − discrimination + uncertainty. Miscalibration is what perfect recalibration would "
-        "gain (0 is best), discrimination what is gained by telling rows apart (the larger, the better), and "
-        "uncertainty the score of the class proportions as probabilities of every row."
+        f"Score = miscalibration − discrimination + uncertainty. Miscalibration is what {gain}, discrimination what is "
+        "gained by telling rows apart (the larger, the better), and uncertainty the score of the class proportions as "
+        "probabilities of every row."
     )
     return section("Scores and their parts", element("p", explanation), *tables, id="scores")
 
@@ -145,7 +150,7 @@ def recalibration_section(findings: Findings) -> Markup | None:
         change = (
             ("–", "–") if score.gain is None else (aligned(score.gain.difference, score.gain), interval(score.gain))
         )
-        rows.append((score.name, number(score.before_same_rows, 4), number(score.after, 4), *change))
+        rows.append((score.name, number(score.before, 4), number(score.after, 4), *change))
     decision = audit.decision
     if decision is not None and decision.saving is not None:
         name = f"cost per 1,000 rows at the threshold {number(decision.choice.theoretical_threshold)}"
@@ -199,6 +204,8 @@ def groups_section(findings: Findings) -> Markup | None:
         flag = ("too high" if groups.mean_p[k] > groups.base_rate[k] else "too low") if groups.off[k] else "within"
         mean, share = percent(groups.mean_p[k]), percent(groups.base_rate[k])
         ends = f"{percent(groups.low[k])} to {percent(groups.high[k])}"
+        if groups.low[k] == groups.high[k]:
+            ends = f"exactly {percent(groups.low[k])}"
         found = element("span", flag, class_="flag" if groups.off[k] else "fine")
         error = number(groups.miscalibration[k], 2)
         rows.append((groups.groups[k], count(groups.weight[k]), mean, share, ends, found, error))

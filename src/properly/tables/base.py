@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from properly.files import FORMATS, Format
 from properly.inputs.optional import require
+from properly.inputs.options import Misuse
 
 
 class _Module:
@@ -143,7 +144,7 @@ def ending_of(path: str) -> str:
     name = Path(path).name
     found = [name[-len(ending) :] for ending in FORMATS if name.lower().endswith(ending)]
     if not found:
-        raise TableError(f"{path}: the ending must be one of {', '.join(FORMATS)}.")
+        raise Misuse(f"{path}: the ending must be one of {', '.join(FORMATS)}.")
     return max(found, key=len)
 
 
@@ -154,7 +155,7 @@ def format_of(path: str) -> Format:
     '\\t'
     >>> format_of("a.xlsx")
     Traceback (most recent call last):
-    properly.tables.base.TableError: a.xlsx: the ending must be one of .csv, .tsv, .jsonl, .ndjson, .csv.gz, .tsv.gz,
+    properly.inputs.options.Misuse: a.xlsx: the ending must be one of .csv, .tsv, .jsonl, .ndjson, .csv.gz, .tsv.gz,
     .jsonl.gz, .ndjson.gz, .csv.zst, .tsv.zst, .jsonl.zst, .ndjson.zst, .parquet, .pq, .arrow, .feather, .ipc.
     """
     return FORMATS[ending_of(path).lower()]

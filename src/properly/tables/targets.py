@@ -14,10 +14,21 @@ from numpy.typing import NDArray
 
 from properly.inputs.forecast import MISSING, Forecast, Groups
 from properly.inputs.labels import positive_of
-from properly.inputs.misuse import Misuse
+from properly.inputs.options import Misuse
 from properly.numeric.probabilities import Array
-from properly.tables.base import Place, TableError, arrow, compute, listed, plain_type, types
-from properly.tables.columns import NUMERIC_KINDS, kind_of, numbers, texts
+from properly.tables.base import (
+    Place,
+    TableError,
+    arrow,
+    compute,
+    is_numeric,
+    is_text,
+    listed,
+    plain,
+    plain_type,
+    types,
+)
+from properly.tables.columns import NUMERIC_KINDS, is_number_text, kind_of, numbers, texts
 from properly.tables.reading import TableFile
 
 MAX_CLASSES = 100
@@ -55,7 +66,7 @@ def class_labels(column: Any, place: Place, positive: str | None = None, forecas
         raise place.error(missing, "the class is missing; leave out such rows.")
     kind = kind_of(column.type)
     if kind in (None, "date"):
-        raise TableError(f"{place} holds {column.type}, but classes are needed: texts, numbers or truth values.")
+        raise Misuse(f"{place} holds {column.type}, but classes are needed: texts, numbers or truth values.")
     encoded = _encoded(column)  # so that each distinct value is looked at once
     if kind == "number":
         values = numbers(encoded.dictionary, place)
@@ -66,7 +77,7 @@ def class_labels(column: Any, place: Place, positive: str | None = None, forecas
     classes, position = np.unique(values, return_inverse=True)
     labels: list[Label] = classes.tolist()
     if len(labels) > MAX_CLASSES:
-        raise TableError(
+        raise Misuse(
             f"{place} has {len(labels):,} different values, but a target may have {MAX_CLASSES} classes at most; is it "
             "the right column?"
         )
@@ -156,9 +167,19 @@ def _meaning(text: str) -> float | None:
         return None
 
 
+def named_numbers(column: Any, place: Place) -> Array:
+    """`numbers` of a column that was named for them; if not one of its values is a number, it is the wrong column."""
+    cells = plain(column)
+    of_kind = is_text(cells.type) and compute.any(is_number_text(cells)).as_py()
+    if not (of_kind or is_numeric(cells.type) or types.is_null(cells.type)):
+        holds = "texts" if is_text(cells.type) else cells.type
+        raise Misuse(f"{place} holds {holds}, but numbers are needed; is it the right column?")
+    return numbers(column, place)
+
+
 def weights(column: Any, place: Place) -> Array:
     """How many rows each row stands for: finite, not negative, not all 0."""
-    values = numbers(column, place)
+    values = named_numbers(column, place)
     bad = ~(np.isfinite(values) & (values >= 0.0))
     place.refuse(bad, "a weight must be a number of at least 0, got {:g}.", values)
     if not values.any():
@@ -206,7 +227,7 @@ class Predictions(NamedTuple):
 
     forecast: Forecast
     groups: Groups | None
-    clusters: Groups | None
+    clusters: NDArray[Any] | None
     against: Array | None
 
 
@@ -261,9 +282,9 @@ def read_predictions(
     p = _probabilities(table, columns, file.path)
     row_weights = None if weight is None else weights(table.column(weight), Place(file.path, weight))
     forecast = Forecast(codes, p, None, row_weights, np.array(classes)).without_weight_0()
-    groups, clusters = (
-        None if name is None else _groups(table.column(name), Place(file.path, name), forecast)
-        for name in (group, cluster)
+    groups = None if group is None else _groups(table.column(group), Place(file.path, group), forecast)
+    clusters = (
+        None if cluster is None else forecast.kept(group_codes(table.column(cluster), file.path, cluster, "cluster"))
     )
     other = None if against is None else forecast.kept(_probabilities(table, [against], file.path))
     del table
@@ -295,7 +316,7 @@ def _probabilities(table: Any, columns: list[str], source: str) -> Array:
     found = []
     for name in columns:
         place = Place(source, name)
-        p = numbers(table.column(name), place)
+        p = named_numbers(table.column(name), place)
         place.refuse(np.isnan(p), "the probability is missing; leave out such rows.")
         wrong = (p < 0.0) | (p > 1.0)
         place.refuse(wrong, "a probability must lie in [0, 1], got {:g}; calibrate scores first.", p)
@@ -310,12 +331,12 @@ def _probabilities(table: Any, columns: list[str], source: str) -> Array:
     return found[1] if len(found) == 2 else np.column_stack(found)
 
 
-def group_codes(column: Any, source: str, name: str) -> NDArray[Any]:
-    """The number of every row's group, such as its customer; a missing one is refused."""
+def group_codes(column: Any, source: str, name: str, what: str = "group") -> NDArray[Any]:
+    """The number of every row's group or cluster, such as its customer; a missing one is refused."""
     place = Place(source, name)
     missing = compute.index(compute.is_null(column, nan_is_null=True), True).as_py()
     if missing >= 0:
-        raise place.error(missing, "the group is missing; fill it in, or leave out the row.")
+        raise place.error(missing, f"the {what} is missing; fill it in, or leave out the row.")
     return np.asarray(_encoded(texts(column, place)).indices.to_numpy())
 
 
@@ -323,7 +344,7 @@ def times(column: Any, source: str, name: str) -> Array:
     """When every row was known, as numbers or days."""
     place, kind = Place(source, name), kind_of(column.type)
     if kind not in ("number", "date"):
-        raise place.error(0, f"a time must be a date such as 2024-05-31 or a number, got {column[0].as_py()!r}.")
+        raise Misuse(f"{place}: a time must be a date such as 2024-05-31 or a number, got {column[0].as_py()!r}.")
     values = NUMERIC_KINDS[kind](column, place)
     place.refuse(np.isnan(values), "the time is missing; fill it in, or leave out the row.")
     return values

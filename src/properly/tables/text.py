@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from properly.files import Format
-from properly.tables.base import TableError, arrow, compute, csv
+from properly.inputs.options import Misuse
+from properly.tables.base import arrow, compute, csv
 from properly.tables.columns import MISSING
 from properly.tables.content import BYTE_ORDER_MARK, opened
 from properly.tables.quoting import require_closed_quotes
@@ -143,7 +144,7 @@ def require_several(path: str, names: list[str], notation: Notation) -> None:
     signs = [sign for sign in SEPARATORS if sign in names[0]] if len(names) == 1 else []
     if signs:
         option = "tab" if signs[0] == "\t" else f"'{signs[0]}'"
-        raise TableError(
+        raise Misuse(
             f"{path} has a single column, {names[0]!r}, if cells are separated by {notation.separator!r}; name the "
             f"separator (on the command line: --separator {option}), and see that all rows have the same number of "
             "cells."

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy import special as sc
 
@@ -9,12 +11,18 @@ from properly.numeric.probabilities import Array
 from properly.tree.structure import Tree
 
 _NEGLIGIBLE = 0.1  # splits that are less probable than this are cut off
+_SHRINKAGES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # from classes that hardly overlap to those that overlap much
 _MOST_ROWS = 1e12  # a larger weight counts as this: logarithms of gamma functions would lose their digits
+
+
+def most_probable_shrinkage(tree: Tree, n_cuts: Array) -> float:
+    """That of a few under which the training labels are most probable, over all prunings together."""
+    return max(_SHRINKAGES, key=lambda shrinkage: _log_posterior(tree, n_cuts, shrinkage).log_evidence)
 
 
 def without_improbable_splits(tree: Tree, n_cuts: Array, shrinkage: float) -> Tree:
     """The tree in which a node is a leaf where almost all prunings that reach it end there."""
-    _, log_goes_on = _log_posterior(tree, n_cuts, shrinkage)
+    log_goes_on = _log_posterior(tree, n_cuts, shrinkage).log_goes_on
     return tree.cut(~tree.is_leaf & (log_goes_on < np.log(_NEGLIGIBLE)))
 
 
@@ -24,7 +32,7 @@ def averaged_over_prunings(tree: Tree, n_cuts: Array, shrinkage: float) -> tuple
     A row reaches the node by its ancestors, and each of these ends a pruning with some probability: the result is the
     mean of their probabilities and of the node's own, each after shrinkage.
     """
-    log_ends, log_goes_on = _log_posterior(tree, n_cuts, shrinkage)
+    log_ends, log_goes_on, _ = _log_posterior(tree, n_cuts, shrinkage)
     _, own = tree.shrunken(shrinkage)
     reached, above = np.zeros(len(own)), np.full_like(own, -np.inf)
     for inner in tree.inner_by_depth():
@@ -36,8 +44,16 @@ def averaged_over_prunings(tree: Tree, n_cuts: Array, shrinkage: float) -> tuple
     return p / p.sum(axis=1, keepdims=True), log_p
 
 
-def _log_posterior(tree: Tree, n_cuts: Array, shrinkage: float) -> tuple[Array, Array]:
-    """The log-probabilities that a pruning which reaches a node ends there, and that it keeps the split.
+class _Prunings(NamedTuple):
+    """All prunings of a tree, each with its posterior probability."""
+
+    log_ends: Array  # the log-probability that a pruning which reaches a node ends there,
+    log_goes_on: Array  # and that it keeps the split
+    log_evidence: float  # of the labels
+
+
+def _log_posterior(tree: Tree, n_cuts: Array, shrinkage: float) -> _Prunings:
+    """The posterior of prunings.
 
     A pruning makes some nodes leaves. Given the probabilities π of its parent, those of a leaf are a priori Dirichlet
     with the parameters s π, s the shrinkage. So the labels of its rows have the evidence
@@ -67,7 +83,7 @@ def _log_posterior(tree: Tree, n_cuts: Array, shrinkage: float) -> tuple[Array, 
         either = np.logaddexp(evidence[inner], split)
         log_ends[inner], log_goes_on[inner] = evidence[inner] - either, split - either
         best[inner] = either - np.log1p(np.exp(log_odds[inner]))
-    return log_ends, log_goes_on
+    return _Prunings(log_ends, log_goes_on, float(best[0]))
 
 
 def _log_more_places(tree: Tree, n_cuts: Array, total: Array) -> Array:

@@ -22,7 +22,7 @@ from properly.inputs.weights import checked_class_weights, checked_weight
 from properly.losses import Loss, get_loss
 from properly.numeric import functions as fn
 from properly.numeric.arrays import Array
-from properly.tree.averaging import averaged_over_prunings, without_improbable_splits
+from properly.tree.averaging import averaged_over_prunings, most_probable_shrinkage, without_improbable_splits
 from properly.tree.binning import bin_categories, bin_numbers, exact_weights
 from properly.tree.display import LabelledTree, draw
 from properly.tree.growth import grow, prune, pruning_path
@@ -60,11 +60,12 @@ class ProperTreeClassifier(LogScoreClassifier):
         None averages over all prunings. A number is the price of a leaf in cost-complexity pruning, which keeps the
         smallest subtree that minimises the mean training loss + ccp_alpha · leaves. At 0 only subtrees that do not
         lower the loss at all are removed, and the probabilities of other leaves are too close to 0 and 1.
-    shrinkage : float, default 1.0
+    shrinkage : float or None, default None
         The weight, in rows, of the parent's probability in the child's: p = (w_k + shrinkage · p_parent) /
-        (w + shrinkage) from the root down, w_k the weight of the class and w of the node. With 0, which needs a
-        number for `ccp_alpha`, the probabilities are the shares of the classes in a leaf: 0 and 1 if it has one class
-        only.
+        (w + shrinkage) from the root down, w_k the weight of the class and w of the node. None takes that of 0.03, 0.1,
+        0.3, 1, 3 and 10 under which the training labels are most probable (1 with a number for `ccp_alpha`): little
+        where the classes hardly overlap, much where they overlap. With 0, which needs a number for `ccp_alpha`, the
+        probabilities are the shares of the classes in a leaf: 0 and 1 if it has one class only.
     n_bins : int, default 255
         A feature with more distinct values is cut into this many bins of about equal weight, and split between bins
         only. One with fewer can be split between any two values.
@@ -76,6 +77,7 @@ class ProperTreeClassifier(LogScoreClassifier):
     ----------
     classes_ : array of shape (n_classes,)
     tree_ : `Tree`, one array entry per node, the root first
+    shrinkage_ : float
     probabilities_ : array of shape (n_nodes, n_classes)
         Of every node as if it were a leaf, after averaging and shrinkage.
     feature_importances_ : array of shape (n_features,)
@@ -132,7 +134,7 @@ class ProperTreeClassifier(LogScoreClassifier):
     max_depth: int | None = None
     min_samples_leaf: float = 10
     ccp_alpha: float | None = None
-    shrinkage: float = 1.0
+    shrinkage: float | None = None
     n_bins: int = 255
     categorical_features: Sequence[Any] | None = None
 
@@ -150,12 +152,16 @@ class ProperTreeClassifier(LogScoreClassifier):
         """
         self._check_options()
         grown, n_cuts = self._grown(X, y, sample_weight)
-        tree, shrinkage = prune(grown, float(self.ccp_alpha or 0.0)), float(self.shrinkage)
-        if self.ccp_alpha is None:
-            tree = without_improbable_splits(tree, n_cuts, shrinkage)
-            self.probabilities_, self._log_probabilities = averaged_over_prunings(tree, n_cuts, shrinkage)
+        tree = prune(grown, float(self.ccp_alpha or 0.0))
+        if self.shrinkage is not None:
+            self.shrinkage_ = float(self.shrinkage)
         else:
-            self.probabilities_, self._log_probabilities = tree.shrunken(shrinkage)
+            self.shrinkage_ = most_probable_shrinkage(tree, n_cuts) if self.ccp_alpha is None else 1.0
+        if self.ccp_alpha is None:
+            tree = without_improbable_splits(tree, n_cuts, self.shrinkage_)
+            self.probabilities_, self._log_probabilities = averaged_over_prunings(tree, n_cuts, self.shrinkage_)
+        else:
+            self.probabilities_, self._log_probabilities = tree.shrunken(self.shrinkage_)
         self.tree_ = tree
         return self
 
@@ -224,7 +230,8 @@ class ProperTreeClassifier(LogScoreClassifier):
         check_interval(self.min_samples_leaf, "min_samples_leaf", 0.0, with_low=True)
         if self.ccp_alpha is not None:
             check_interval(self.ccp_alpha, "ccp_alpha", 0.0, with_low=True)
-        check_interval(self.shrinkage, "shrinkage", 0.0, with_low=self.ccp_alpha is not None)
+        if self.shrinkage is not None:
+            check_interval(self.shrinkage, "shrinkage", 0.0, with_low=self.ccp_alpha is not None)
 
     def _grown(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> tuple[Tree, Array]:
         """The tree before pruning, and at how many places each feature can be cut; records classes and features."""
