@@ -205,4 +205,4 @@ def test_codes_that_are_read_as_numbers(properly):
 
 def test_a_wrong_separator_is_answered_with_the_right_one(fails):
     Path("commas.csv").write_text("a,b\n1,2\n3,4\n")
-    assert "--separator ','" in fails("fit", "commas.csv", "--target", "a", "--separator", ";")
+    assert "--separator ','" in fails("fit", "commas.csv", "--target", "a", "--separator", ";", code=2)
