@@ -128,8 +128,8 @@ def _forest(name: str, leaf: int) -> Callable[[Setting], Iterator[Option]]:
 def _boosting(extra_trees: bool) -> Callable[[Setting], Iterator[Option]]:
     """The ways of growing trees that `ProperBoostingClassifier` tries, with random thresholds or with the best.
 
-    With the best thresholds, few categories are taken in the order of their codes, which several splits can divide in any
-    way: that makes the two kinds less alike, and was no worse.
+    With the best thresholds, few categories are taken in the order of their codes, which several splits can divide in
+    any way: that makes the two kinds less alike, and was no worse.
     """
 
     def settings(setting: Setting) -> Iterator[Option]:
