@@ -2,8 +2,8 @@
 
     PROPERLY_DATA=... python benchmarks/bench_averaging.py
 
-The candidates of ``properly fit`` are cross-fitted on 70 % of the rows of the settling tables of bench_fit.py. Every rule
-learns its weights from the held-out predictions and is judged on the other 30 %. Writes results/averaging.md.
+The candidates of ``properly fit`` are cross-fitted on 70 % of the rows of the settling tables of bench_fit.py. Every
+rule learns its weights from the held-out predictions and is judged on the other 30 %. Writes results/averaging.md.
 """
 
 from __future__ import annotations
