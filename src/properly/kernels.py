@@ -293,7 +293,8 @@ def weighted_gram(X: Any, curvature: Array, width: int) -> Array:
     if is_foreign(X):
         design = X if width == k else beside(X, namespace(X).ones_like(curvature)[:, None])
         return to_numpy(design.T @ (design * curvature[:, None]))
-    scaled = np.empty((X.shape[0], width))
+    by_columns = X.strides[0] < X.strides[1]  # then scaling the rows would scatter the columns
+    scaled = np.empty((X.shape[0], width), order="F" if by_columns else "C")
     if np.all(curvature >= 0.0):  # with the square root the product is symmetric, and BLAS computes half of it
         root = np.sqrt(curvature)
         np.multiply(X, root[:, None], out=scaled[:, :k])

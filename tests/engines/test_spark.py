@@ -87,8 +87,9 @@ def test_a_task_that_fails_once_changes_nothing(frame, tmp_path):
 def test_the_estimator_of_spark_ml(frame, tmp_path):
     from properly.spark import SparkClassifier, SparkModel
 
-    classifier = SparkClassifier(GEVCanonicalRegression(0.2, tol=1e-12), inputCols=NAMES, weightCol="weight")
-    classifier.set(classifier.labelCol, "word").set(classifier.C, 0.5)
+    columns = {"inputCols": NAMES, "labelCol": "word", "weightCol": "weight"}
+    classifier = SparkClassifier(GEVCanonicalRegression(0.2, tol=1e-12), **columns)
+    classifier.set(classifier.C, 0.5)
     model = classifier.fit(frame)
     whole = GEVCanonicalRegression(0.2, C=0.5, tol=1e-12).fit(X, np.where(Y > 0, "yes", "no"), WEIGHT)
     np.testing.assert_allclose(model.estimator.coef_, whole.coef_, atol=1e-9)
@@ -107,6 +108,7 @@ def test_the_estimator_of_spark_ml(frame, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # Spark leaves its pool of threads open
 def test_pipelines_and_searches(frame, tmp_path):
     from pyspark.ml.evaluation import MulticlassClassificationEvaluator
     from pyspark.ml.feature import VectorAssembler

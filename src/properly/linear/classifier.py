@@ -162,6 +162,7 @@ class ProperLinearClassifier(LinearClassifier):
     link_ : the link between score and probability; None stands for the softmax
     n_iter_ : array of int, iterations of each problem solved
     solutions_ : list of `properly.solvers.Solution`, how each problem ended
+    n_passes_ : int, how often the rows were read; only if they are not in memory
     n_features_in_, feature_names_in_ : as in scikit-learn
 
     Notes
@@ -170,8 +171,8 @@ class ProperLinearClassifier(LinearClassifier):
     ½ Σ_k (p_k - y_k)², which for two classes would be twice the binary loss); all others are fitted one versus rest,
     and the probabilities are divided by their sum (they are all equal if every one of them is 0).
 
-    `X` may also be a `properly.engines.Stream`, read block by block with memory bounded by one block; labels,
-    weights and offsets then come with the blocks.
+    `X` may also be a `properly.engines.Stream` of files or blocks, a dask array or data frame, or a
+    `properly.engines.Spark` frame: the rows are then visited where they are, in a few passes.
 
     Examples
     --------
