@@ -73,7 +73,7 @@ CHANGED: list[tuple[str, str]] = [
 SENSITIVE: list[tuple[str, float, str]] = [
     ("linear/*/firth*: n_iter_", 0.5, "where BFGS ends is a matter of rounding"),
     ("linear/*/firth*: *", 1e-6, "where BFGS ends is a matter of rounding"),
-    ("linear/stream*: *", 1e-7, "other steps to the same optimum, within its tolerance"),
+    ("linear/stream*: *", 1e-6, "other steps to the same optimum, within its tolerance"),
     ("calibration/matrix/*: *", 1e-6, "probabilities of 0 and 1 leave coefficients almost free"),
     ("calibration/extreme scores/matrix: constant/*", 1e-6, "equal scores leave coefficients almost free"),
 ]

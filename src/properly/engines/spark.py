@@ -38,7 +38,7 @@ class Spark:
     Notes
     -----
     The first pass turns the rows into blocks of numbers, which Spark keeps in memory, and on disk where memory is
-    short, until the fit ends. There is one task for every core, since each takes about 0.2 s to start.
+    short, until the fit ends. There is one task for every core, since each takes a while to start.
     """
 
     def __init__(
