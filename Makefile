@@ -3,8 +3,8 @@
 
 PYTHON ?= python3
 RUN := .venv/bin/python
-# One BLAS thread per worker: the workers already fill the machine.
-PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(RUN) -m pytest -q -n auto --maxprocesses 8
+# One BLAS thread per worker: the workers already fill the machine. Tests of one cluster or one JVM share a worker.
+PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(RUN) -m pytest -q -n auto --maxprocesses 8 --dist loadgroup
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:

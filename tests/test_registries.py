@@ -209,7 +209,7 @@ def listed_in(page, start, end):
 LISTS = {
     "calibrators": (METHODS, "guides/calibration.md", "| key | map of the log-odds", "\n\n"),
     "commands": (COMMANDS, "guides/command-line.md", "| command | what it does", "\n\n"),
-    "engines": ([kind.__name__ for kind in ENGINES], "how-it-works.md", "| X | engine", "\n\n"),
+    "engines": ([getattr(kind, "__name__", kind) for kind in ENGINES], "how-it-works.md", "| X | engine", "\n\n"),
     "links": (LINKS, "how-it-works.md", "links by name:", ". "),
     "losses": (LOSSES, "how-it-works.md", "Losses by name:", ";"),
     "metrics": (METRICS, "guides/metrics.md", "`metrics.METRICS` lists", ". "),

@@ -138,6 +138,38 @@ def moments(block: Block, center: Array | None) -> Moments:
 
 
 @dataclass
+class FirstRow(Statistic):
+    """The features of the first row with a positive weight; None if there is none."""
+
+    features: Array | None
+
+    def __add__(self, other: Self) -> Self:
+        return other if self.features is None else self
+
+
+def first_row(block: Block) -> FirstRow:
+    rows = np.arange(block.X.shape[0]) if block.weight is None else np.flatnonzero(to_numpy(block.weight))
+    if not len(rows):
+        return FirstRow(None)
+    row = block.X[rows[:1]]
+    return FirstRow(to_numpy(row.toarray() if sparse.issparse(row) else row)[0])
+
+
+@dataclass
+class StrangeValues(Statistic):
+    """How many values of a column are missing, and how many are infinite."""
+
+    missing: int
+    infinite: int
+
+
+def strange_values(block: Block, column: int) -> StrangeValues:
+    values = block.X[:, [column]]
+    values = to_numpy(values.toarray() if sparse.issparse(values) else values)
+    return StrangeValues(int(np.isnan(values).sum()), int(np.isinf(values).sum()))
+
+
+@dataclass
 class OffsetRange(Statistic):
     """The smallest and the largest offset of the score."""
 
@@ -207,14 +239,40 @@ def hessian(block: Block, model: LinearModel, coef: Array, observed: bool, colum
     """`columns` picks features (the intercept always stays); None means all."""
     with np.errstate(all="ignore"):
         X, y, v = model.read(block, coef)
-        picked, scores = X if columns is None else _columns(X, columns), len(coef)
+        picked = X if columns is None else _columns(X, columns)
         width = picked.shape[1] + coef.shape[1] - X.shape[1]
-        gram = np.empty((scores, width, scores, width))
-        for one in range(scores):
-            column = weighted(block, model.composite._curvature_column(y, v, one, observed))
-            for other in range(one + 1):
-                gram[one, :, other] = gram[other, :, one] = weighted_gram(picked, column[:, other], width)
-        return Hessian(gram.reshape(scores * width, scores * width))
+        return Hessian(_curvature_matrix(block, model, picked, y, v, width, observed))
+
+
+def _curvature_matrix(
+    block: Block, model: LinearModel, X: Any, y: NDArray[Any], v: Array, width: int, observed: bool
+) -> Array:
+    scores = v.shape[1] if v.ndim == 2 else 1
+    gram = np.empty((scores, width, scores, width))
+    for one in range(scores):
+        column = weighted(block, model.composite._curvature_column(y, v, one, observed))
+        for other in range(one + 1):
+            gram[one, :, other] = gram[other, :, one] = weighted_gram(X, column[:, other], width)
+    return gram.reshape(scores * width, scores * width)
+
+
+@dataclass
+class Newton(Statistic):
+    """The summed loss (nan when not asked for), its gradient, and curvature matrices, one of each kind asked for."""
+
+    value: float
+    gradient: Array
+    hessians: Array
+
+
+def newton(block: Block, model: LinearModel, coef: Array, want_value: bool, kinds: tuple[bool, ...]) -> Newton:
+    """Gradient and curvature from one set of scores; `kinds` says of each curvature whether it is the observed one."""
+    with np.errstate(all="ignore"):
+        X, y, v = model.read(block, coef)
+        value = _sum(weighted(block, model.composite._value(y, v))) if want_value else np.nan
+        total = _collect(X, weighted(block, model.composite._gradient(y, v)), coef.shape[1])
+        hessians = [_curvature_matrix(block, model, X, y, v, coef.shape[1], kind) for kind in kinds]
+        return Newton(value, total, np.array(hessians))
 
 
 def _columns(X: Any, columns: NDArray[np.intp]) -> Any:
@@ -235,7 +293,8 @@ def weighted_gram(X: Any, curvature: Array, width: int) -> Array:
     if is_foreign(X):
         design = X if width == k else beside(X, namespace(X).ones_like(curvature)[:, None])
         return to_numpy(design.T @ (design * curvature[:, None]))
-    scaled = np.empty((X.shape[0], width))
+    by_columns = X.strides[0] < X.strides[1]  # then scaling the rows would scatter the columns
+    scaled = np.empty((X.shape[0], width), order="F" if by_columns else "C")
     if np.all(curvature >= 0.0):  # with the square root the product is symmetric, and BLAS computes half of it
         root = np.sqrt(curvature)
         np.multiply(X, root[:, None], out=scaled[:, :k])

@@ -1,27 +1,30 @@
 """The same sums from every engine and every partition of the rows."""
 
 import itertools
+import pickle
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import DataConversionWarning
+from sklearn.pipeline import make_pipeline
 from threadpoolctl import threadpool_info
 
 from properly import kernels
-from properly.engines import ENGINES, Engine, MemoryEngine, Stream, StreamEngine
-from properly.engines.base import combine_weights
+from properly.engines import ENGINES, Engine, MemoryEngine, PartitionedEngine, Stream, StreamEngine
+from properly.engines.description import Part, Sample
 from properly.engines.memory import BLOCK_BYTES
-from properly.inputs.labels import encode
-from properly.kernels import Block, LinearModel
+from properly.kernels import LinearModel
 from properly.linear import ProperLinearClassifier
 from properly.losses import Composite, GEVLoss, LogLoss
+from properly.tables import LinearFeatures, TableEncoder
 
 RNG = np.random.default_rng(0)
 N, K = 1200, 6
@@ -100,7 +103,9 @@ class TestFiles:
         return ProperLinearClassifier(tol=1e-12).fit(X, np.where(Y == 1, "yes", "no"), WEIGHT, OFFSET)
 
     def write(self, table, folder, form):
-        if form == "parquet":
+        if form == "csv":
+            pyarrow.csv.write_csv(table, folder / "data.csv")
+        elif form == "parquet":
             pyarrow.parquet.write_table(table, folder / "data.parquet", row_group_size=100)
         elif form == "arrow":
             with pa.ipc.new_file(folder / "data.arrow", table.schema) as writer:
@@ -109,7 +114,7 @@ class TestFiles:
             pyarrow.feather.write_feather(table, folder / "data.feather")
         return folder / f"data.{form}"
 
-    @pytest.mark.parametrize("form", ["parquet", "arrow", "feather"])
+    @pytest.mark.parametrize("form", ["parquet", "arrow", "feather", "csv"])
     def test_formats(self, table, whole, tmp_path, form):
         path = self.write(table, tmp_path, form)
         stream = Stream(path, target="label", sample_weight="w", offset="o")
@@ -151,17 +156,92 @@ class TestFiles:
         with pytest.raises(ValueError, match="'x0' has missing values"):
             ProperLinearClassifier().fit(Stream(self.write(missing, tmp_path, "parquet"), target="label"))
 
-    def test_memory_is_bounded_by_a_block(self, tmp_path):
-        rows, path = 400_000, tmp_path / "long.parquet"
-        values = np.random.default_rng(0).normal(size=rows).astype(np.float32)
-        columns = {f"x{i}": np.roll(values, i) for i in range(20)}
-        pyarrow.parquet.write_table(pa.table({**columns, "y": values > 1}), path, row_group_size=20_000)
-        del columns
-        tracemalloc.start()
-        ProperLinearClassifier(C=0.1).fit(Stream(path, target="y"))
-        _, peak = tracemalloc.get_traced_memory()
-        tracemalloc.stop()
-        assert peak < 0.6 * rows * 20 * 8
+    def test_memory_does_not_grow_with_the_rows(self, tmp_path, monkeypatch):
+        monkeypatch.setattr("properly.engines.description._SAMPLE_BYTES", 2**20)
+        values, peaks = np.random.default_rng(0).normal(size=(50_000, 8)).astype(np.float32), []
+        table = pa.table({f"x{i}": column for i, column in enumerate(values.T)} | {"y": values[:, 0] > 1})
+        for copies in (4, 16):
+            path = tmp_path / f"{copies}.parquet"
+            pyarrow.parquet.write_table(pa.concat_tables([table] * copies), path, row_group_size=25_000)
+            tracemalloc.start()
+            ProperLinearClassifier(C=0.1).fit(Stream(path, target="y"))
+            peaks.append(tracemalloc.get_traced_memory()[1])
+            tracemalloc.stop()
+        assert peaks[1] < 1.2 * peaks[0]
+
+    def test_five_passes(self, tmp_path):
+        rng = np.random.default_rng(0)
+        values = rng.normal(size=(60_000, 5)).astype(np.float32)
+        y = values[:, 0] + rng.logistic(size=60_000) > 3.0
+        table = pa.table({f"x{i}": column for i, column in enumerate(values.T)} | {"y": y})
+        pyarrow.parquet.write_table(table, tmp_path / "data.parquet", row_group_size=10_000)
+        model = ProperLinearClassifier().fit(Stream(tmp_path / "data.parquet", target="y"))
+        assert model.n_passes_ <= 5
+        whole = ProperLinearClassifier(tol=1e-12).fit(values, y)
+        np.testing.assert_allclose(model.coef_, whole.coef_, atol=1e-8)
+        assert not hasattr(model.fit(values, y), "n_passes_")
+
+    @pytest.mark.parametrize("threads", [1, 3])
+    def test_threads_do_not_change_the_coefficients(self, table, tmp_path, monkeypatch, threads):
+        path = self.write(table, tmp_path, "parquet")
+        stream = Stream(path, target="label", sample_weight="w", offset="o", verbose=threads == 3)
+        alone = ProperLinearClassifier().fit(stream)
+        monkeypatch.setattr("properly.engines.stream.number_of_threads", lambda: threads)
+        np.testing.assert_array_equal(ProperLinearClassifier().fit(stream).coef_, alone.coef_)
+
+    def test_a_corrupt_row_group_is_named(self, table, tmp_path):
+        path = self.write(table, tmp_path, "parquet")
+        start = pyarrow.parquet.ParquetFile(path).metadata.row_group(7).column(0).dictionary_page_offset
+        content = bytearray(path.read_bytes())
+        content[start : start + 200] = b"\xff" * 200
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=r"row group 7 of .*data\.parquet cannot be read"):
+            ProperLinearClassifier().fit(Stream(path, target="label", sample_weight="w", offset="o"))
+
+    def test_a_corrupt_table_of_text_is_named(self, tmp_path):
+        path = tmp_path / "data.csv"
+        path.write_text("a,y\n1,0\n2,1\n3\n", encoding="utf-8")
+        with pytest.raises(ValueError, match=r"data\.csv.*Row #4.*got 1"):
+            ProperLinearClassifier().fit(Stream(path, target="y"))
+
+    def test_categories_are_encoded_on_the_fly(self, tmp_path):
+        words = np.array(["red", "green", "blue"])[RNG.integers(0, 3, N)]
+        table = pa.table({"colour": words, "x": X[:, 0], "label": Y})
+        encoder = make_pipeline(TableEncoder(), LinearFeatures(categorical=[0])).fit(table.select(["colour", "x"]))
+        pyarrow.parquet.write_table(table, tmp_path / "data.parquet", row_group_size=500)
+        stream = Stream(tmp_path / "data.parquet", target="label", encoder=encoder)
+        model = ProperLinearClassifier(tol=1e-12).fit(stream)
+        matrix = encoder.transform(table)
+        np.testing.assert_allclose(model.coef_, ProperLinearClassifier(tol=1e-12).fit(matrix, Y).coef_, atol=1e-9)
+        assert list(model.feature_names_in_) == list(encoder.get_feature_names_out())
+
+    def test_values_are_checked_in_the_first_pass_only(self, monkeypatch):
+        checks = []
+        checked = Part.checked
+        monkeypatch.setattr(Part, "checked", lambda part: (checks.append(part), checked(part))[1])
+        model = ProperLinearClassifier().fit(Stream(cut([0, 400, N], X, Y)))
+        assert len(checks) == 2 < 2 * model.n_passes_
+
+
+class TestSamples:
+    def drawn(self, edges, share):
+        parts = [Part(X[i:j], Y[i:j]) for i, j in itertools.pairwise(edges)]
+        return [Sample.drawn(part, number, share) for number, part in enumerate(parts)]
+
+    def test_the_order_of_adding_does_not_matter(self, monkeypatch):
+        monkeypatch.setattr("properly.engines.description._SAMPLE_BYTES", 200 * 8 * K)
+        a, b, c = self.drawn([0, 300, 700, N], 1.0)
+        samples = [(a + b) + c, a + (b + c)]
+        kept = [np.concatenate([part.X for _, part in sample.parts]) for sample in samples]
+        np.testing.assert_array_equal(*kept)
+        assert 100 <= len(kept[0]) <= 200
+        assert {tuple(row) for row in kept[0]} <= {tuple(row) for row in X}
+
+    def test_a_share_is_drawn_where_the_number_of_rows_is_known(self):
+        (sample,) = self.drawn([0, N], 0.25)
+        assert 0.2 * N < len(sample.parts[0][0]) < 0.3 * N
+        (again,) = self.drawn([0, N], 0.25)
+        np.testing.assert_array_equal(sample.parts[0][1].X, again.parts[0][1].X)
 
 
 class TestBadStreams:
@@ -216,7 +296,7 @@ class TestBadStreams:
             model.predict_proba(Stream([(X, Y)]), offset=OFFSET)
 
     def test_columns_are_for_files(self):
-        with pytest.raises(ValueError, match="name columns of files"):
+        with pytest.raises(ValueError, match="for the columns of files"):
             Stream([(X, Y)], target="y")
 
     def test_new_labels_in_a_later_pass(self):
@@ -253,9 +333,13 @@ class TestMemoryEngine:
 
     def test_factors_multiply(self):
         factor = np.array([2.0, 3.0])
-        for engine in (MemoryEngine(X, Y), StreamEngine(Stream([(X, Y)]), np.array([0, 1]))):
+        stream, _ = StreamEngine(Stream([(X, Y)])).trained(ProperLinearClassifier())
+        weight = factor[Y] ** 2
+        for engine in (MemoryEngine(X, Y), stream):
             twice = engine.reweighted(factor).reweighted(factor)
-            np.testing.assert_allclose(twice.reduce(kernels.classes, 2).weight, factor**2 * np.bincount(Y))
+            np.testing.assert_allclose(twice.reduce(kernels.classes, 2).weight, np.bincount(Y, weight))
+            np.testing.assert_allclose(twice.reduce(kernels.moments, None).total, weight @ X, atol=1e-10)
+            np.testing.assert_allclose(twice.reduce(kernels.moments, X[0]).squares, weight @ (X - X[0]) ** 2)
 
     @pytest.mark.parametrize("convert", [np.asarray, np.asfortranarray, sp.csr_array, sp.csc_array])
     def test_blocks_are_the_rows(self, convert):
@@ -278,29 +362,24 @@ class Parts(list):
     """Rows in several arrays: a kind of X that the library does not know."""
 
 
-class PartsEngine(Engine):
-    """All that a new engine has to write."""
+class PartsEngine(PartitionedEngine):
+    """All that a new engine has to write. It pickles what it sends and receives, as between machines."""
 
-    def __init__(self, parts, codes=None, factor=None):
-        self.parts, self.codes, self.factor = parts, codes, factor
+    def __init__(self, X, y=None):
+        self.parts = [Part(*part) for part in zip(X, y or [None] * len(X), strict=True)]
 
     @classmethod
     def of_training_data(cls, estimator, X, y, sample_weight, offset):
-        classes = np.unique(np.concatenate(y))
-        estimator.n_features_in_ = X[0].shape[1]
-        return cls(X, [encode(labels, classes) for labels in y]), classes
+        return cls(X, y).trained(estimator)
 
     @classmethod
     def of_new_data(cls, estimator, X, offset):
-        return cls(X)
+        return cls(X).predicting(estimator)
 
-    def blocks(self):
-        for i, X in enumerate(self.parts):
-            codes = np.zeros(len(X), dtype=np.intp) if self.codes is None else self.codes[i]
-            yield Block(X, codes, combine_weights(None, codes, self.factor))
-
-    def reweighted(self, class_factor):
-        return PartsEngine(self.parts, self.codes, class_factor)
+    def visit(self, function):
+        for number, part in enumerate(self.parts):
+            sent = pickle.loads(pickle.dumps(function))
+            yield pickle.loads(pickle.dumps(sent(part, number)))
 
 
 def test_a_new_engine_is_a_class_and_a_line(monkeypatch):
@@ -317,8 +396,8 @@ def test_a_new_engine_is_a_class_and_a_line(monkeypatch):
 
 
 def test_every_engine_is_in_the_table_and_the_rest_goes_to_memory():
-    for kind in Engine.__subclasses__():
-        assert kind in ENGINES.values() or kind is PartsEngine
+    for kind in {*Engine.__subclasses__(), *PartitionedEngine.__subclasses__()}:
+        assert kind in ENGINES.values() or kind in (PartsEngine, PartitionedEngine)
     assert ENGINES[object] is MemoryEngine
 
 
@@ -345,5 +424,5 @@ def test_prediction_by_blocks_is_that_of_all_rows():
 
 
 def test_map_keeps_the_order():
-    engine = StreamEngine(Stream(cut([0, 100, N], X, Y)), np.array([0, 1]))
-    np.testing.assert_array_equal(np.concatenate(list(engine.map(lambda block: block.X))), X)
+    engine = StreamEngine(Stream(cut([0, 100, N], X, Y))).predicting(ProperLinearClassifier().fit(X, Y))
+    np.testing.assert_array_equal(engine.map(lambda block: block.X), X)

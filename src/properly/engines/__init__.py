@@ -5,23 +5,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial, wraps
 from typing import Any
 
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from properly.engines.base import Engine, Given
+from properly.engines.dask import DaskEngine
 from properly.engines.memory import MemoryEngine
+from properly.engines.partitioned import PartitionedEngine
+from properly.engines.spark import Spark, SparkEngine
 from properly.engines.stream import Stream, StreamEngine
+from properly.kernels import Block
 
-ENGINES: dict[type, type[Engine]] = {Stream: StreamEngine, object: MemoryEngine}
+# The types of X, or the package that they come from.
+ENGINES: dict[type | str, type[Engine]] = {
+    Stream: StreamEngine,
+    Spark: SparkEngine,
+    "dask": DaskEngine,
+    "pyspark": SparkEngine,
+    object: MemoryEngine,
+}
 
 
+@contextmanager
 def training_engine(
     estimator: BaseEstimator, X: Any, y: Given, sample_weight: Given, offset: Given
-) -> tuple[Engine, NDArray[Any]]:
-    """The engine over checked rows to fit, and the sorted classes; records the features on the estimator."""
-    return _engine_for(X).of_training_data(estimator, X, y, sample_weight, offset)
+) -> Iterator[tuple[Engine, NDArray[Any]]]:
+    """The engine over checked rows to fit, and the sorted classes; records the features on the estimator.
+
+    What the engine keeps elsewhere is released at the end.
+    """
+    engine, classes = _engine_for(X).of_training_data(estimator, X, y, sample_weight, offset)
+    try:
+        yield engine, classes
+    finally:
+        engine.release()
 
 
 def prediction_engine(estimator: Any, X: Any, offset: Given) -> Engine:
@@ -30,7 +53,42 @@ def prediction_engine(estimator: Any, X: Any, offset: Given) -> Engine:
 
 
 def _engine_for(X: Any) -> type[Engine]:
-    return next(ENGINES[kind] for kind in type(X).__mro__ if kind in ENGINES)
+    for kind in type(X).__mro__:
+        for key in (kind, kind.__module__.partition(".")[0]):
+            if key in ENGINES:
+                return ENGINES[key]
+    raise TypeError(f"X is a {type(X).__name__}, which no engine takes.")  # everything is an object: never
 
 
-__all__ = ["ENGINES", "Engine", "MemoryEngine", "Stream", "StreamEngine", "prediction_engine", "training_engine"]
+def by_parts(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a method of an estimator that predicts for X, with an offset, take every kind of X that has an engine.
+
+    The method itself sees arrays and tables in memory, or a `Block`.
+    """
+
+    @wraps(method)
+    def predict(self: Any, X: Any, offset: Given = None) -> Any:
+        if isinstance(X, Block) or issubclass(_engine_for(X), MemoryEngine):
+            return method(self, X, offset)
+        check_is_fitted(self)
+        return prediction_engine(self, X, offset).map(partial(_predicted, self, method.__name__))
+
+    return predict
+
+
+def _predicted(estimator: Any, method: str, block: Block) -> Any:
+    return getattr(estimator, method)(block)
+
+
+__all__ = [
+    "ENGINES",
+    "Engine",
+    "MemoryEngine",
+    "PartitionedEngine",
+    "Spark",
+    "Stream",
+    "StreamEngine",
+    "by_parts",
+    "prediction_engine",
+    "training_engine",
+]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,10 +18,14 @@ Given = ArrayLike | None  # what users may leave out
 
 
 class Engine(ABC):
-    """Rows in blocks. `reduce` adds a kernel's statistics over all of them, always in the same order.
+    """Rows, wherever they are. `reduce` adds a kernel's statistics over all of them, always in the same order.
 
-    A subclass defines the four abstract methods; two of them check what users pass as X and make the engine from it.
+    Two class methods check what users pass as X and make the engine from it. Rows that are not in memory are best left
+    to `properly.engines.partitioned.PartitionedEngine`, which has everything but the way to the rows.
     """
+
+    passes_are_dear: ClassVar[bool] = False
+    """Whether reading the rows takes so long that a solver should have gradient and curvature from every pass."""
 
     @classmethod
     @abstractmethod
@@ -36,20 +40,24 @@ class Engine(ABC):
         """The engine over checked rows with the features of a fitted estimator; labels and weights are not read."""
 
     @abstractmethod
-    def blocks(self) -> Iterator[Block]:
-        """The blocks, in the same order every time."""
-
     def reduce(self, kernel: Callable[..., S], *params: Any) -> S:
         """The sum of ``kernel(block, *params)`` over all blocks."""
-        return add_up(kernel(block, *params) for block in self.blocks())
 
-    def map(self, function: Callable[[Block], Any]) -> Iterator[Any]:
-        """``function(block)`` of every block, in order: for prediction."""
-        return (function(block) for block in self.blocks())
+    @abstractmethod
+    def map(self, function: Callable[[Block], Any]) -> Any:
+        """``function(block)``, which has an entry for every row, of all rows: for prediction."""
 
     @abstractmethod
     def reweighted(self, class_factor: Array) -> Engine:
         """The same rows, every weight times the factor of the row's class."""
+
+    @property
+    def n_passes(self) -> int | None:
+        """How often the rows were read, for engines that count it."""
+        return None
+
+    def release(self) -> None:  # noqa: B027 - most have nothing to release
+        """Let go of what is kept elsewhere for further passes."""
 
     def thinned(self) -> Engine | None:
         """An engine over a sample of the rows, for a first fit to start from; None where that would not pay."""
@@ -63,10 +71,12 @@ def combine_weights(weight: Array | None, codes: NDArray[np.intp], class_factor:
     return class_factor[codes] if weight is None else weight * class_factor[codes]
 
 
-def add_up(statistics: Iterator[S]) -> S:
-    total = next(statistics, None)
+def add_up(statistics: Iterable[S | None]) -> S:
+    """The sum, in the order given; None, of no rows, counts for nothing."""
+    total: S | None = None
+    for statistic in statistics:
+        if statistic is not None:
+            total = statistic if total is None else total + statistic
     if total is None:
         raise ValueError("there are no rows: the data are empty, or their source can be read only once.")
-    for statistic in statistics:
-        total = total + statistic
     return total

@@ -70,10 +70,11 @@ class MemoryEngine(Engine):
         return block if block.X.dtype == np.float64 else block._replace(X=block.X.astype(np.float64))
 
     def blocks(self) -> Iterator[Block]:
+        """The blocks, in the same order every time."""
         return (self.block(start) for start in self._starts())
 
-    def map(self, function: Callable[[Block], Any]) -> Iterator[Any]:
-        yield function(Block(self.X, self.y, self.weight, self.offset, self.fold))  # at once: nothing to join later
+    def map(self, function: Callable[[Block], Any]) -> Any:
+        return function(Block(self.X, self.y, self.weight, self.offset, self.fold))  # at once: nothing to join
 
     def _starts(self) -> range:
         return range(0, self.X.shape[0], self.block_rows)
@@ -88,7 +89,7 @@ class MemoryEngine(Engine):
         threads = number_of_threads() if len(chunks) > 1 else 1
         if threads == 1:
             return add_up(map(add_chunk, chunks))
-        with _one_blas_thread(os.getpid()):  # each of ours calls BLAS for itself
+        with one_blas_thread(os.getpid()):  # each of ours calls BLAS for itself
             return add_up(_pool(threads, os.getpid()).map(add_chunk, chunks))
 
     def reweighted(self, class_factor: Array) -> Engine:
@@ -135,7 +136,7 @@ class _OneBlasThread:
 
 
 @cache
-def _one_blas_thread(process: int) -> _OneBlasThread:
+def one_blas_thread(process: int) -> _OneBlasThread:
     return _OneBlasThread()
 
 

@@ -1,36 +1,38 @@
-"""Rows that are read block by block and never held in memory together: iterables, Parquet and Arrow files."""
+"""Rows that are read part by part and never held in memory together: iterables, and files of Parquet, Arrow and CSV."""
 
 from __future__ import annotations
 
+import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import column_or_1d
 
-from properly.engines.base import Engine, Given, combine_weights
-from properly.engines.memory import MemoryEngine
+from properly.engines.base import Engine, Given
+from properly.engines.description import Part
+from properly.engines.memory import number_of_threads, one_blas_thread
+from properly.engines.partitioned import PartitionedEngine
 from properly.files import FORMATS
-from properly.inputs.features import check_names
 from properly.inputs.frames import column_names, is_frame
-from properly.inputs.labels import encode, found_classes
 from properly.inputs.optional import require
 from properly.inputs.options import choose
-from properly.inputs.weights import checked_offset, checked_weight
-from properly.kernels import Block
-from properly.numeric.probabilities import Array, as_float
+from properly.numeric.probabilities import Array
+from properly.progress import progress
 
-BATCH_BYTES = 2**24
-_FORMATS = {ending: form.kind for ending, form in FORMATS.items() if form.kind in ("parquet", "ipc")}
+T = TypeVar("T")
+_PART_BYTES = 2**24
+_FORMATS = {ending: form for ending, form in FORMATS.items() if form.kind in ("parquet", "ipc", "text")}
+_PARTS_A_FILE = 2**32  # parts are numbered anew in every file or row group
 
 
 class Stream:
-    """Data that can be read again and again, a block at a time.
+    """Data that can be read again and again, a part at a time.
 
     Parameters
     ----------
@@ -38,13 +40,24 @@ class Stream:
         Blocks are tuples ``(X, y)``, ``(X, y, sample_weight)`` or ``(X, y, sample_weight, offset)``; None stands for
         a part that is missing. A fit reads the data several times, so an iterator that is exhausted after one pass
         is refused: give a list, an object whose ``__iter__`` starts anew, or a callable that returns a new iterator.
-        Paths name Parquet or Arrow (IPC, Feather) files, or folders of them; they need ``properly[arrow]``.
+        Paths name files of Parquet, Arrow (IPC, Feather) or CSV, or folders of them; they need ``properly[arrow]``.
     target : str
         For files: the column with the labels.
     features : list of str, optional
         For files: the columns used, by default all others.
     sample_weight, offset : str, optional
         For files: the columns with weights and offsets.
+    encoder : fitted transformer, optional
+        For files: turns a table of the features into numbers, for columns of categories. Its ``transform`` takes a
+        `pyarrow.Table`, as that of `properly.tables.TableEncoder` does, or of a pipeline that begins with one.
+    verbose : bool, default False
+        For files: show the progress of every pass.
+
+    Notes
+    -----
+    Files are read by several threads, as many as BLAS may use; every thread decodes its own files, or row groups of a
+    Parquet file, into columns of numbers, at most 16 MiB at a time, and adds them up. Numbers of 32 bits stay so until
+    they are used.
 
     Examples
     --------
@@ -64,22 +77,20 @@ class Stream:
         features: Sequence[str] | None = None,
         sample_weight: str | None = None,
         offset: str | None = None,
+        encoder: Any = None,
+        verbose: bool = False,
     ) -> None:
-        self.feature_names: list[str] | None = None
-        self._open: Callable[[], Iterable[Any]]
+        self.files: _Files | None = None
+        self.verbose = verbose
         paths = [source] if isinstance(source, str | Path) else source
         if isinstance(paths, list | tuple) and paths and all(isinstance(path, str | Path) for path in paths):
-            files = _dataset([str(path) for path in paths])
-            special = [name for name in (target, sample_weight, offset) if name is not None]
-            names = list(files.schema.names)
-            self.feature_names = [name for name in names if name not in special] if features is None else list(features)
-            for name in [*special, *self.feature_names]:
-                if name not in names:
-                    raise ValueError(f"there is no column {name!r}; the file has {', '.join(map(repr, names))}.")
-            self._open = partial(_batches, files, self.feature_names, target, sample_weight, offset)
+            self.files = _Files.found([str(path) for path in paths], features, target, sample_weight, offset, encoder)
             return
-        if any(option is not None for option in (target, features, sample_weight, offset)):
-            raise ValueError("target, features, sample_weight and offset name columns of files; blocks are tuples.")
+        if any(option is not None for option in (target, features, sample_weight, offset, encoder)):
+            raise ValueError(
+                "target, features, sample_weight, offset and encoder are for the columns of files; blocks are tuples."
+            )
+        self._open: Callable[[], Iterable[Any]]
         if callable(source):
             self._open = source
         elif isinstance(source, Iterator):
@@ -92,101 +103,22 @@ class Stream:
         else:
             raise ValueError(f"source must be blocks, a callable or paths, got a {type(source).__name__}.")
 
-    def raw_blocks(self) -> Iterator[tuple[Any, NDArray[Any] | None, Array | None, Array | None]]:
-        """(X, labels, weight, offset) of every block that has rows, checked."""
-        n_features = None
+    def blocks(self) -> Iterator[Part]:
+        """What users pass as blocks."""
         for index, item in enumerate(self._open()):
-            self._check_names(item, index)
-            X, y, weight, offset = _checked_block(item, index)
-            if n_features not in (None, X.shape[1]):
-                raise ValueError(f"block {index} has {X.shape[1]} features, the blocks before it have {n_features}.")
-            n_features = X.shape[1]
-            if X.shape[0]:
-                yield X, y, weight, offset
-
-    def _check_names(self, item: Any, index: int) -> None:
-        """Blocks that are data frames must all have the same columns in the same order."""
-        X = item[0] if isinstance(item, tuple | list) and len(item) else item
-        if not is_frame(X):
-            return
-        names = [str(name) for name in column_names(X)]
-        if self.feature_names is None:
-            self.feature_names = names
-        elif names != self.feature_names:
-            raise ValueError(
-                f"block {index} has the columns {names}, but {self.feature_names} came before; give every block the "
-                "same columns in the same order."
-            )
+            parts = tuple(item) if isinstance(item, tuple | list) else (item,)
+            if not 1 <= len(parts) <= 4:
+                raise ValueError(f"block {index} has {len(parts)} parts; it must be (X, y[, sample_weight[, offset]]).")
+            yield Part(*parts)._replace(place=f"block {index}")
 
 
-def _checked_block(item: Any, index: int) -> tuple[Any, NDArray[Any] | None, Array | None, Array | None]:
-    parts = tuple(item) if isinstance(item, tuple | list) else (item,)
-    if not 1 <= len(parts) <= 4:
-        raise ValueError(f"block {index} has {len(parts)} parts; it must be (X, y[, sample_weight[, offset]]).")
-    X, y, weight, offset = parts + (None,) * (4 - len(parts))
-    X = sparse.csr_array(X, dtype=np.float64) if sparse.issparse(X) else as_float(X, f"X of block {index}")
-    if X.ndim != 2:
-        raise ValueError(f"X of block {index} must have two dimensions, got {X.ndim}.")
-    if not np.isfinite(X.data if sparse.issparse(X) else X).all():
-        raise ValueError(f"X of block {index} contains NaN or infinity; drop or impute such rows first.")
-    labels = None if y is None else np.asarray(column_or_1d(y, warn=True))
-    weight = None if weight is None else column_or_1d(weight)
-    offset = None if offset is None else as_float(offset, f"offset of block {index}")
-    if offset is not None and offset.ndim not in (1, 2):
-        raise ValueError(f"offset of block {index} must have one or two dimensions, got {offset.ndim}.")
-    for name, part in (("y", labels), ("sample_weight", weight), ("offset", offset)):
-        if part is not None and len(part) != X.shape[0]:
-            raise ValueError(f"{name} of block {index} has {len(part)} rows, its X has {X.shape[0]}.")
-    if offset is not None and not np.isfinite(offset).all():
-        raise ValueError(f"offset of block {index} must be finite.")
-    return X, labels, checked_weight(weight, X.shape[0], name=f"sample_weight of block {index}"), offset
+class StreamEngine(PartitionedEngine):
+    """A stream, read anew in every pass."""
 
-
-def _dataset(paths: list[str]) -> Any:
-    """Parquet or Arrow files, or folders of them, as a data set of Arrow."""
-    missing = [path for path in paths if not Path(path).exists()]
-    if missing:
-        raise FileNotFoundError(f"no such file: {missing[0]}")
-    first = Path(paths[0])
-    suffix = first.suffix if first.is_file() else next((f.suffix for f in sorted(first.rglob("*.*"))), ".parquet")
-    form = choose(suffix, _FORMATS, "the ending of a file")
-    return require("pyarrow.dataset", "arrow").dataset(paths if len(paths) > 1 else paths[0], format=form)
-
-
-def _batches(
-    files: Any, features: list[str], target: str | None, weight: str | None, offset: str | None
-) -> Iterator[tuple[Any, ...]]:
-    """Blocks of rows, with memory bounded by one batch."""
-    rows = max(1, BATCH_BYTES // (8 * max(1, len(features))))
-    columns = list(dict.fromkeys([*features, *filter(None, (target, weight, offset))]))
-    for batch in files.to_batches(columns=columns, batch_size=rows, batch_readahead=1, fragment_readahead=1):
-        X = np.empty((batch.num_rows, len(features)))
-        for j, name in enumerate(features):
-            X[:, j] = _numbers(batch, name)
-        y = None if target is None else batch.column(target).to_numpy(zero_copy_only=False)
-        yield X, y, *(None if name is None else _numbers(batch, name) for name in (weight, offset))
-
-
-def _numbers(batch: Any, name: str) -> Array:
-    column = batch.column(name)
-    if column.null_count:
-        raise ValueError(f"column {name!r} has missing values; drop or impute such rows first.")
-    try:
-        return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"column {name!r} holds {column.type}, not numbers; encode or leave it out.") from error
-
-
-class StreamEngine(Engine):
-    """A stream with its labels turned into class codes and its blocks cut to the size of the cache.
-
-    Without `classes` its labels are not read; `fitted` is the estimator whose features it must have.
-    """
-
-    def __init__(
-        self, stream: Stream, classes: NDArray[Any] | None, class_factor: Array | None = None, fitted: Any = None
-    ) -> None:
-        self.stream, self.classes, self.class_factor, self.fitted = stream, classes, class_factor, fitted
+    def __init__(self, stream: Stream) -> None:
+        self.stream = stream
+        if stream.files is not None:
+            self.feature_names, self.n_rows = stream.files.feature_names, stream.files.n_rows
 
     @classmethod
     def of_training_data(
@@ -194,45 +126,178 @@ class StreamEngine(Engine):
     ) -> tuple[Engine, NDArray[Any]]:
         if y is not None or sample_weight is not None or offset is not None:
             raise ValueError("y, sample_weight and offset must come inside the blocks when X is a Stream.")
-        classes: NDArray[Any] | None = None
-        n_features = 0
-        for features, labels, _, _ in X.raw_blocks():
-            if labels is None:
-                raise ValueError("the stream has no labels; blocks must be (X, y, ...), files need target=.")
-            found = found_classes(labels)
-            classes = found if classes is None else np.union1d(classes, found)
-            n_features = features.shape[1]
-        if classes is None:
-            raise ValueError("the stream has no rows.")
-        estimator.n_features_in_ = n_features
-        if X.feature_names is not None:
-            check_names(estimator, X.feature_names, reset=True)
-        elif hasattr(estimator, "feature_names_in_"):
-            del estimator.feature_names_in_
-        return cls(X, classes), classes
+        return cls(X).trained(estimator)
 
     @classmethod
     def of_new_data(cls, estimator: Any, X: Stream, offset: Given) -> Engine:
         if offset is not None:
             raise ValueError("offset must come inside the blocks when X is a Stream.")
-        return cls(X, None, fitted=estimator)
+        return cls(X).predicting(estimator)
 
-    def blocks(self) -> Iterator[Block]:
-        for X, y, weight, offset in self.stream.raw_blocks():
-            if self.fitted is not None and X.shape[1] != self.fitted.n_features_in_:
-                raise ValueError(
-                    f"X has {X.shape[1]} features, but the model was fitted with {self.fitted.n_features_in_}."
-                )
-            if self.fitted is not None and self.stream.feature_names is not None:
-                check_names(self.fitted, self.stream.feature_names, reset=False)
-            known = self.fitted.classes_ if self.classes is None else self.classes
-            offset = checked_offset(offset, X.shape[0], len(known))
-            codes = np.zeros(X.shape[0], dtype=np.intp)
-            if y is not None and self.classes is not None:
-                codes = encode(y, self.classes)
-            weight = combine_weights(weight, codes, self.class_factor)
-            yield from MemoryEngine(X, codes, weight, offset).blocks()
+    def visit(self, function: Callable[[Part, int], T]) -> Iterator[T]:
+        files = self.stream.files
+        if files is None:
+            for number, part in enumerate(self.stream.blocks()):
+                self._check_names(part)
+                yield function(part, number)
+            return
+        sources, threads = files.sources, number_of_threads()
+        alone = len(sources) < threads  # then decoding is left to the threads of Arrow, and adding up to ours
 
-    def reweighted(self, class_factor: Array) -> Engine:
-        factor = class_factor if self.class_factor is None else self.class_factor * class_factor
-        return StreamEngine(self.stream, self.classes, factor)
+        def read(index: int) -> list[T]:
+            parts = files.parts(sources[index], alone)
+            return [function(part, _PARTS_A_FILE * index + i) for i, part in enumerate(parts)]
+
+        with progress("reading", len(sources), self.stream.verbose) as tell:
+            for done, results in enumerate(_in_order(read, len(sources), 1 if alone else threads), start=1):
+                yield from results
+                tell(done, f"{done} of {len(sources)}")
+
+    def _check_names(self, part: Part) -> None:
+        """Blocks that are data frames must all have the same columns in the same order."""
+        if not is_frame(part.X):
+            return
+        names = [str(name) for name in column_names(part.X)]
+        if self.feature_names is None:
+            self.feature_names = names
+            if self.estimator is not None:
+                self.predicting(self.estimator)
+        elif names != self.feature_names:
+            raise ValueError(
+                f"{part.place} has the columns {names}, but {self.feature_names} came before; give every block the "
+                "same columns in the same order."
+            )
+
+
+def _in_order(work: Callable[[int], T], number: int, threads: int) -> Iterator[T]:
+    """work(0), work(1), ... by several threads, of which none is more than a few numbers ahead."""
+    if threads == 1:
+        yield from map(work, range(number))
+        return
+    with one_blas_thread(os.getpid()), ThreadPoolExecutor(threads, thread_name_prefix="properly-read") as pool:
+        waiting: deque[Future[T]] = deque()
+        try:
+            for index in range(number):
+                waiting.append(pool.submit(work, index))
+                if len(waiting) > threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+@dataclass
+class _Source:
+    """A file, or a row group of a Parquet file."""
+
+    fragment: Any  # of a data set of Arrow
+    name: str
+
+
+@dataclass
+class _Files:
+    """Files of one format, and which of their columns mean what."""
+
+    sources: list[_Source]
+    n_rows: int | None
+    columns: list[str]
+    feature_names: list[str]
+    target: str | None
+    sample_weight: str | None
+    offset: str | None
+    encoder: Any
+    dtype: type
+    batch_rows: int
+
+    @classmethod
+    def found(
+        cls,
+        paths: list[str],
+        features: Sequence[str] | None,
+        target: str | None,
+        sample_weight: str | None,
+        offset: str | None,
+        encoder: Any,
+    ) -> _Files:
+        dataset, kind = _dataset(paths)
+        names, special = dataset.schema.names, [name for name in (target, sample_weight, offset) if name is not None]
+        chosen = [name for name in names if name not in special] if features is None else list(features)
+        for name in [*special, *chosen]:
+            if name not in names:
+                raise ValueError(f"there is no column {name!r}; the file has {', '.join(map(repr, names))}.")
+        sources, n_rows = [], 0 if kind != "text" else None
+        for fragment in dataset.get_fragments():
+            if kind == "parquet":
+                for group in fragment.row_groups:
+                    sources.append(
+                        _Source(fragment.subset(row_group_ids=[group.id]), f"row group {group.id} of {fragment.path}")
+                    )
+                    n_rows += group.num_rows
+            else:
+                sources.append(_Source(fragment, fragment.path))
+                n_rows = None if n_rows is None else n_rows + fragment.count_rows()
+        small = all(_is_small(dataset.schema.field(name).type) for name in chosen)
+        made = chosen if encoder is None else [str(name) for name in encoder.get_feature_names_out()]
+        rows = max(1, _PART_BYTES // (8 * max(1, len(made))))
+        columns, dtype = list(dict.fromkeys([*chosen, *special])), np.float32 if small else np.float64
+        return cls(sources, n_rows, columns, made, target, sample_weight, offset, encoder, dtype, rows)
+
+    def parts(self, source: _Source, alone: bool) -> Iterator[Part]:
+        """The rows of a source, a batch at a time; `alone` says whether other threads are free to decode."""
+        ahead = {"use_threads": alone, "batch_readahead": 2 * alone, "fragment_readahead": 1}
+        batches = iter(source.fragment.to_batches(columns=self.columns, batch_size=self.batch_rows, **ahead))
+        while True:
+            try:
+                batch = next(batches, None)
+            except (OSError, ValueError) as error:  # those of Arrow are among them
+                raise ValueError(f"{source.name} cannot be read: {error}") from error
+            if batch is None:
+                return
+            target = None if self.target is None else batch.column(self.target).to_numpy(zero_copy_only=False)
+            weight, offset = (
+                None if name is None else _numbers(batch, name, source) for name in (self.sample_weight, self.offset)
+            )
+            yield Part(self._matrix(batch, source), target, weight, offset, source.name)
+
+    def _matrix(self, batch: Any, source: _Source) -> Array:
+        if self.encoder is not None:
+            table = require("pyarrow", "arrow").Table.from_batches([batch])
+            return np.asarray(self.encoder.transform(table), dtype=np.float64)
+        X = np.empty((batch.num_rows, len(self.feature_names)), self.dtype, order="F")
+        for j, name in enumerate(self.feature_names):
+            X[:, j] = _numbers(batch, name, source)
+        return X
+
+
+def _dataset(paths: list[str]) -> tuple[Any, str]:
+    """Files, or folders of them, as a data set of Arrow, and their kind of format."""
+    missing = [path for path in paths if not Path(path).exists()]
+    if missing:
+        raise FileNotFoundError(f"no such file: {missing[0]}")
+    first = Path(paths[0])
+    name = first.name if first.is_file() else next((f.name for f in sorted(first.rglob("*.*"))), ".parquet")
+    ending = next((end for end in sorted(_FORMATS, key=len, reverse=True) if name.endswith(end)), Path(name).suffix)
+    form = choose(ending, _FORMATS, "the ending of a file")
+    arrow = require("pyarrow.dataset", "arrow")
+    how = form.kind
+    if form.kind == "text":
+        how = arrow.CsvFileFormat(require("pyarrow.csv", "arrow").ParseOptions(delimiter=form.delimiter))
+    return arrow.dataset(paths if len(paths) > 1 else paths[0], format=how), form.kind
+
+
+def _is_small(kind: Any) -> bool:
+    """Whether float32 holds every value of an Arrow type."""
+    return str(kind) in ("float", "halffloat", "int8", "int16", "uint8", "uint16", "bool")
+
+
+def _numbers(batch: Any, name: str, source: _Source) -> Array:
+    column = batch.column(name)
+    if column.null_count:
+        raise ValueError(f"column {name!r} has missing values in {source.name}; drop or impute such rows first.")
+    try:
+        values = column.to_numpy(zero_copy_only=False)
+        return values if values.dtype.kind in "fiub" else np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"column {name!r} holds {column.type}, not numbers; encode or leave it out.") from error

@@ -18,7 +18,15 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_X_y, validate_data
 
 from properly.inputs.finite import columns_named, refuse_dates
-from properly.inputs.frames import column_at, column_names, is_category, is_frame, located, missing_in
+from properly.inputs.frames import (
+    column_at,
+    column_names,
+    is_category,
+    is_frame,
+    located,
+    missing_in,
+    refuse_distributed,
+)
 from properly.inputs.weights import checked_offset
 from properly.numeric import functions as fn
 from properly.numeric.arrays import (
@@ -206,6 +214,7 @@ def are_numbers(values: NDArray[Any]) -> bool:
 def _readable(estimator: Any, X: Any, with_categories: bool) -> Any:
     """Data frames and sparse matrices as they are, all else as an array; of two dimensions if it is not numeric."""
     refuse_masked(X, "X")
+    refuse_distributed(X, "X")
     if is_frame(X) or sparse.issparse(X):
         return X
     # Of rows that mix text and numbers NumPy would make text.

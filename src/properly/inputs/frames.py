@@ -21,6 +21,16 @@ def is_frame(X: Any) -> bool:
     return hasattr(X, "columns")
 
 
+def refuse_distributed(x: Any, name: str) -> None:
+    """Refuse data of Dask and Spark where they would be brought to this machine without a word."""
+    package = type(x).__module__.partition(".")[0]
+    if package in ("dask", "pyspark"):
+        raise ValueError(
+            f"{name} is a {type(x).__name__} of {package.capitalize()}, which linear models alone take; bring it to "
+            "this machine yourself if it fits into memory (Dask: compute(), Spark: toPandas())."
+        )
+
+
 def frame_or_array(X: Any) -> Any:
     """Data frames as they are, sparse matrices in rows, everything else as an array; of two dimensions."""
     if is_frame(X):

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d
 
-from properly.inputs.frames import missing_in
+from properly.inputs.frames import missing_in, refuse_distributed
 from properly.numeric.arrays import is_foreign, refuse_masked, to_numpy
 
 
@@ -48,8 +48,12 @@ def distinct_labels(labels: NDArray[Any]) -> NDArray[Any]:
 
 def encode(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
     """The position of every label among the sorted classes."""
-    codes = np.searchsorted(classes, y)
-    unknown = classes[np.minimum(codes, len(classes) - 1)] != y
+    if len(classes) == 2:  # several times as fast
+        codes = np.asarray(y == classes[1])
+        unknown = ~codes & (y != classes[0])
+    else:
+        codes = np.searchsorted(classes, y)
+        unknown = classes[np.minimum(codes, len(classes) - 1)] != y
     if unknown.any():
         raise ValueError(f"y contains {y[unknown].tolist()[0]!r}, which was not there in the first pass over the data.")
     return np.asarray(codes, dtype=np.intp)
@@ -87,6 +91,7 @@ def found_classes(labels: NDArray[Any]) -> NDArray[Any]:
 def _column(y: Any, *, warn: bool = True) -> NDArray[Any]:
     """Labels as an array; a list that mixes text with something else stays mixed, where NumPy would make text of it."""
     refuse_masked(y, "y")
+    refuse_distributed(y, "y")
     if isinstance(y, list | tuple) and len({isinstance(label, str) for label in y}) > 1:
         y = np.array(y, dtype=object)
     return np.asarray(column_or_1d(to_numpy(y) if is_foreign(y) else y, warn=warn))

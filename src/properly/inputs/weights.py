@@ -19,14 +19,16 @@ def checked_offset(offset: ArrayLike | None, n_rows: int, n_classes: int) -> Arr
     if offset is None:
         return None
     offset = as_float(offset, "offset")
-    expected = (n_rows,) if n_classes <= 2 else (n_rows, n_classes)
-    if offset.shape != expected:
-        raise ValueError(
-            f"offset must have shape {expected} for {n_rows} rows and {n_classes} classes, got {offset.shape}."
-        )
+    check_offset_shape(offset.shape, n_rows, n_classes)
     if not np.isfinite(offset).all():
         raise ValueError("offset must be finite.")
     return offset
+
+
+def check_offset_shape(shape: tuple[int, ...], n_rows: int, n_classes: int) -> None:
+    expected = (n_rows,) if n_classes <= 2 else (n_rows, n_classes)
+    if shape != expected:
+        raise ValueError(f"offset must have shape {expected} for {n_rows} rows and {n_classes} classes, got {shape}.")
 
 
 def checked_weight(

@@ -6,6 +6,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -55,7 +56,7 @@ class LinearClassifier(LinearEstimator):
                 fits.append(certain_fit(-FARTHEST, self.n_features_in_))
                 continue
             start = None if previous is None else (previous[0][rows], previous[1][rows])
-            others = self._further_starts(data, penalty, positive) if previous is None else ()
+            others = partial(self._further_starts, positive=positive)
             fits.append(self._fit_one(data, part, penalty, positive=positive, start=start, further_starts=others))
         if not softmax:
             return fits, composite.link
@@ -116,7 +117,7 @@ def _parts(composite: Composite, n_classes: int, seen: NDArray[np.intp]) -> list
 def _rows_of(seen: NDArray[np.intp], engine: Engine) -> MemoryEngine:
     """The rows of the classes that have a weight, numbered anew."""
     if not isinstance(engine, MemoryEngine):
-        raise ValueError("every row of some class has weight 0; leave these rows out of the Stream, or weight them.")
+        raise ValueError("every row of some class has weight 0; leave these rows out of the data, or weight them.")
     rows = engine.rows(np.flatnonzero(np.isin(engine.y, seen)))
     offset = None if rows.offset is None else rows.offset[:, seen]
     return MemoryEngine(rows.X, np.searchsorted(seen, rows.y), rows.weight, offset)
@@ -161,6 +162,7 @@ class ProperLinearClassifier(LinearClassifier):
     link_ : the link between score and probability; None stands for the softmax
     n_iter_ : array of int, iterations of each problem solved
     solutions_ : list of `properly.solvers.Solution`, how each problem ended
+    n_passes_ : int, how often the rows were read; only if they are not in memory
     n_features_in_, feature_names_in_ : as in scikit-learn
 
     Notes
@@ -169,8 +171,8 @@ class ProperLinearClassifier(LinearClassifier):
     ½ Σ_k (p_k - y_k)², which for two classes would be twice the binary loss); all others are fitted one versus rest,
     and the probabilities are divided by their sum (they are all equal if every one of them is 0).
 
-    `X` may also be a `properly.engines.Stream`, read block by block with memory bounded by one block; labels,
-    weights and offsets then come with the blocks.
+    `X` may also be a `properly.engines.Stream` of files or blocks, a dask array or data frame, or a
+    `properly.engines.Spark` frame: the rows are then visited where they are, in a few passes.
 
     Examples
     --------

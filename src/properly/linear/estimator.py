@@ -16,7 +16,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from properly.classifier import LinkScoreClassifier, chosen
-from properly.engines import Engine, prediction_engine, training_engine
+from properly.engines import Engine, by_parts, prediction_engine, training_engine
 from properly.inputs.features import checked_array
 from properly.inputs.labels import require_two_classes
 from properly.kernels import Block
@@ -57,10 +57,11 @@ class LinearPredictor(SparseCoefMixin, LinkScoreClassifier):
     def _scores(self, X: Any, offset: ArrayLike | None) -> Array:
         """x·w + b + offset, of shape (n_samples, scores)."""
         check_is_fitted(self)
+        if isinstance(X, Block):
+            return self._linear_scores(X.X, X.offset)
         if is_foreign(X):
             return self._linear_scores(*checked_array(self, X, offset))
-        parts = list(prediction_engine(self, X, offset).map(self._block_scores))
-        return np.concatenate(parts) if parts else np.empty((0, len(self.coef_)))
+        return prediction_engine(self, X, offset).map(self._block_scores)
 
     def _block_scores(self, block: Block) -> Array:
         return self._linear_scores(block.X, block.offset)
@@ -72,6 +73,7 @@ class LinearPredictor(SparseCoefMixin, LinkScoreClassifier):
             return scores
         return scores + (offset if offset.ndim == 2 else offset[:, None])
 
+    @by_parts
     def decision_function(self, X: Any, offset: ArrayLike | None = None) -> Array:
         """The score minus the score of p = 1/2, so that a positive value means the second class.
 
@@ -80,6 +82,7 @@ class LinearPredictor(SparseCoefMixin, LinkScoreClassifier):
         """
         return self._decisions(self._scores(X, offset))
 
+    @by_parts
     def predict_proba(self, X: Any, offset: ArrayLike | None = None) -> Array:
         """Class probabilities, one column per entry of ``classes_``.
 
@@ -88,6 +91,7 @@ class LinearPredictor(SparseCoefMixin, LinkScoreClassifier):
         """
         return self._probabilities(self._scores(X, offset))
 
+    @by_parts
     def predict_log_proba(self, X: Any, offset: ArrayLike | None = None) -> Array:
         """The logarithms of the class probabilities, finite also where a probability is too small for float64.
 
@@ -95,6 +99,7 @@ class LinearPredictor(SparseCoefMixin, LinkScoreClassifier):
         """
         return self._log_probabilities(self._scores(X, offset))
 
+    @by_parts
     def predict(self, X: Any, offset: ArrayLike | None = None) -> NDArray[Any]:
         """The most probable class."""
         return chosen(self.decision_function(X, offset), self.classes_)
@@ -153,9 +158,9 @@ class LinearEstimator(LinearPredictor):
 
         Parameters
         ----------
-        X : array, data frame, scipy.sparse array or matrix of shape (n_samples, n_features), or Stream
-            A Stream brings its own labels, weights and offsets. Cross-validation and undersampling need all rows in
-            memory.
+        X : array, data frame, scipy.sparse array or matrix of shape (n_samples, n_features), Stream, Spark, dask array
+            A `Stream` and a `Spark` frame bring their own labels, weights and offsets; those of a dask array or frame
+            are dask arrays as well. Cross-validation and undersampling need all rows in memory.
         y : array of shape (n_samples,)
         sample_weight : array of shape (n_samples,), optional
             A row of weight 2 counts like two equal rows, a row of weight 0 not at all. A class whose rows all have
@@ -165,17 +170,21 @@ class LinearEstimator(LinearPredictor):
         """
         check_limits(self.tol, self.max_iter, self.fit_intercept)
         self._check_options()
-        engine, classes = training_engine(self, X, y, sample_weight, offset)
-        class_weight = weight_by_class(engine, classes)
-        if self.only_two_classes:
-            require_two_classes(classes)
-        certain = np.count_nonzero(class_weight) == 1
-        fits, link = (self._certain if certain else self._fits)(engine, classes, class_weight)
+        with training_engine(self, X, y, sample_weight, offset) as (engine, classes):
+            class_weight = weight_by_class(engine, classes)
+            if self.only_two_classes:
+                require_two_classes(classes)
+            certain = np.count_nonzero(class_weight) == 1
+            fits, link = (self._certain if certain else self._fits)(engine, classes, class_weight)
         self.classes_, self.link_ = classes, link
         self.coef_ = np.concatenate([fit.coef for fit in fits])
         self.intercept_ = np.concatenate([fit.intercept for fit in fits])
         self.solutions_: list[Solution] = [fit.solution for fit in fits]
         self.n_iter_ = np.array([solution.n_iter for solution in self.solutions_])
+        if engine.n_passes is not None:
+            self.n_passes_ = engine.n_passes
+        elif hasattr(self, "n_passes_"):
+            del self.n_passes_
         for fit in fits:
             warn_about(fit, self.tol, self.max_iter)
         return self

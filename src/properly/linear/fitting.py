@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from numbers import Real
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from properly import kernels
@@ -23,12 +22,13 @@ from properly.linear.starts import (
     convex_start,
     fitted_to_sample,
     over_the_intercept,
+    sample_tolerance,
+    usable_sample,
     where_finite,
 )
 from properly.losses.softmax import AnyComposite
-from properly.numeric.arrays import to_numpy
 from properly.numeric.probabilities import Array
-from properly.solvers import Problem, Solution, Status, minimise, shrinks_linearly
+from properly.solvers import Problem, Solution, Status, fuses, minimise, shrinks_linearly
 
 _FAR_FROM_ZERO = 100.0  # columns are centred if the mean of one is this many standard deviations away from 0
 
@@ -58,7 +58,9 @@ class Data(NamedTuple):
         squares = engine.reduce(kernels.moments, mean).squares
         constant = squares <= weight * (1e-14 * mean) ** 2
         # The mean of a constant column is rounded; its first value makes the column exactly 0.
-        center = np.where(constant, _first_row(engine), mean) if constant.any() else mean
+        center = (
+            np.where(constant, cast(Array, engine.reduce(kernels.first_row).features), mean) if constant.any() else mean
+        )
         return cls(engine, class_weight, fit_intercept, center, np.where(constant, 0.0, squares))
 
     @property
@@ -82,29 +84,15 @@ class Data(NamedTuple):
 
 def _not_finite(engine: Engine, column: int, name: Any) -> ValueError:
     """What is wrong with a column whose weighted squares have no finite sum."""
-    missing = infinite = False
-    for block in engine.blocks():
-        values = block.X[:, [column]]
-        values = to_numpy(values.toarray() if sparse.issparse(values) else values)
-        missing, infinite = missing or bool(np.isnan(values).any()), infinite or bool(np.isinf(values).any())
-    if missing:
+    found = engine.reduce(kernels.strange_values, column)
+    if found.missing:
         return ValueError(f"X contains NaN in column {name!r}; drop or impute such rows.")
-    if infinite:
+    if found.infinite:
         return ValueError(f"X contains infinity in column {name!r}; drop or impute such rows.")
     return ValueError(
         f"X or sample_weight contains values so large that the weighted squares of column {name!r} overflow float64; "
         "scale the feature, or divide all weights by their largest."
     )
-
-
-def _first_row(engine: Engine) -> Array:
-    """The features of the first row with a positive weight; `weight_by_class` has made sure that there is one."""
-    rows = (
-        block.X[row]
-        for block in engine.blocks()
-        for row in (range(len(block.y)) if block.weight is None else np.flatnonzero(block.weight))
-    )
-    return np.asarray(next(rows))
 
 
 def weight_by_class(engine: Engine, classes: NDArray[Any]) -> Array:
@@ -159,7 +147,7 @@ def fit_linear(
     *,
     positive: int = 1,
     start: tuple[Array, Array] | None = None,
-    further_starts: Sequence[tuple[Array, Array]] = (),
+    further_starts: Callable[[Data, Penalty], Sequence[tuple[Array, Array]]] | None = None,
     tol: float,
     max_iter: int,
 ) -> Fit:
@@ -167,8 +155,11 @@ def fit_linear(
 
     The fit starts from `start` (coefficients and intercepts) if given, otherwise from the fit to a sample (convex
     losses) or from the fit of the convex loss that belongs to the link (others: at the class proportions such a loss
-    may be flat). `further_starts` are for losses that may have several optima: the best solution is kept.
+    may be flat). `further_starts` are for losses that may have several optima: the best solution is kept. Where passes
+    over the rows are dear, all that is done with a sample, and its best solution is the start.
     """
+    if start is None and data.engine.passes_are_dear:
+        start = _start_of_sample(data, composite, penalty, positive, further_starts, tol, max_iter)
     problem, plain = problem_of(data, composite, penalty, positive)
     if start is not None:
         coef = data.joined(*start)
@@ -176,11 +167,40 @@ def fit_linear(
         coef = fitted_to_sample(problem, plain, len(data.class_weight), tol, max_iter)
     else:
         coef = convex_start(problem, plain, len(data.class_weight), max_iter)
-    others = [data.joined(*other) for other in further_starts]
-    minima = over_the_intercept(problem) if start is None else []
+    others: list[Array] = []
+    minima: list[Array] = []
+    if start is None:
+        others = [data.joined(*other) for other in (further_starts(data, penalty) if further_starts else ())]
+        minima = over_the_intercept(problem)
     solution = _solve(problem, coef, plain, others + minima, tol, max_iter)
     runaway = not any(penalty) and _has_run_away(problem, solution)
     return Fit(*data.separated(solution.coef), solution, runaway, len(minima) > 1)
+
+
+def _start_of_sample(
+    data: Data,
+    composite: AnyComposite,
+    penalty: Penalty,
+    positive: int,
+    further_starts: Callable[[Data, Penalty], Sequence[tuple[Array, Array]]] | None,
+    tol: float,
+    max_iter: int,
+) -> tuple[Array, Array] | None:
+    """Coefficients and intercepts of the fit to a sample in memory; None if it is too small or does not converge."""
+    scores = len(composite._scores_of(data.class_weight / data.weight, positive))
+    size = scores * (len(data.squares) + int(data.fit_intercept))
+    found = usable_sample(data.engine, len(data.class_weight), size)
+    if found is None or not found[1].weight.all():
+        return None
+    sample, classes = found
+    share = float(classes.weight.sum()) / data.weight
+    rough = data._replace(engine=sample, class_weight=classes.weight, squares=data.squares * share)
+    scaled = Penalty(penalty.ridge * share, penalty.lasso * share)
+    rough_tol = sample_tolerance(size, classes.rows, tol)
+    fit = fit_linear(
+        rough, composite, scaled, positive=positive, further_starts=further_starts, tol=rough_tol, max_iter=max_iter
+    )
+    return (fit.coef, fit.intercept) if fit.solution.status is Status.CONVERGED else None
 
 
 def problem_of(data: Data, composite: AnyComposite, penalty: Penalty, positive: int = 1) -> tuple[Problem, Array]:
@@ -190,7 +210,9 @@ def problem_of(data: Data, composite: AnyComposite, penalty: Penalty, positive: 
     null_loss = data.weight * composite._null_loss(data.class_weight / data.weight, positive)
     k = len(data.squares)
     problem = Problem(data.engine, model, penalty.ridge, penalty.lasso, data.weight, squares, k, null_loss)
-    return problem, at_class_proportions(problem, data.class_weight)[:, : len(squares)]
+    start = at_class_proportions(problem, data.class_weight)[:, : len(squares)]
+    problem.fused = fuses(problem, start)
+    return problem, start
 
 
 def warn_about(fit: Fit, tol: float, max_iter: int) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from properly.engines import Engine
+from properly.engines import Engine, by_parts
 from properly.inputs.options import check_boolean
 from properly.linear.cross_validation import Path, penalties, unit_of, with_splits
 from properly.linear.estimator import LinearEstimator
@@ -158,11 +158,13 @@ class GEVCanonicalRegressionCV(LinearEstimator):
             print(f"{composite.link}: held-out loss {path.loss[path.best]:.6g} at C = {Cs[path.best]:.3g}", flush=True)
         return path
 
+    @by_parts
     def predict_proba(self, X: Any, offset: ArrayLike | None = None) -> Array:
         """Class probabilities: the weighted mean of those of the links in `links_`."""
         p, q = self._pair(X, offset)
         return namespace(p).stack([q, p], axis=1)
 
+    @by_parts
     def predict_log_proba(self, X: Any, offset: ArrayLike | None = None) -> Array:
         """The logarithms of the class probabilities, finite also where a probability is too small for float64."""
         scores = self._scores(X, offset)
@@ -174,6 +176,7 @@ class GEVCanonicalRegressionCV(LinearEstimator):
             )
             return xp.stack([log_q, log_p], axis=1) - fn.logaddexp(log_p, log_q)[:, None]
 
+    @by_parts
     def decision_function(self, X: Any, offset: ArrayLike | None = None) -> Array:
         """The log-odds of the second class, limited to ±745; with a single link the score minus that of p = 1/2."""
         check_is_fitted(self)

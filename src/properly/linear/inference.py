@@ -120,27 +120,27 @@ def inference(
     observed = choose(kind, {"model": False, "sandwich": True}, "kind")
     composite, penalty = _fitted_by(model)
     refitted = clone(model)
-    engine, classes = training_engine(refitted, X, y, sample_weight, offset)
-    _check_same_data(model, refitted, classes)
-    class_weight = weight_by_class(engine, classes)
-    if not class_weight.all():
-        empty = classes[class_weight == 0.0].tolist()[0]
-        raise ValueError(
-            f"every row of class {empty!r} has weight 0, so that the model is certain; weight both classes."
-        )
-    shift = 0.0
-    if isinstance(model, RareEventLogisticRegression):
-        shift = model.intercept_shift_  # the rows are of the sample, not of the population
-    elif model.class_weight is not None:
-        engine = engine.reweighted(model._class_factor(class_weight, classes))
-    data = Data.describe(engine, class_weight, model.fit_intercept)
-    linear = LinearModel(composite, center=data.center)
-    coef = data.joined(dense(model.coef_), model.intercept_ - shift)
-    curvature = engine.reduce(kernels.hessian, linear, coef, False, None).hessian
-    k = model.coef_.shape[1]
-    curvature[np.arange(k), np.arange(k)] += penalty.ridge
-    inverse = _inverse(curvature)
-    squares = engine.reduce(_squared_gradients, linear, composite, coef, observed).hessian
+    with training_engine(refitted, X, y, sample_weight, offset) as (engine, classes):
+        _check_same_data(model, refitted, classes)
+        class_weight = weight_by_class(engine, classes)
+        if not class_weight.all():
+            empty = classes[class_weight == 0.0].tolist()[0]
+            raise ValueError(
+                f"every row of class {empty!r} has weight 0, so that the model is certain; weight both classes."
+            )
+        shift = 0.0
+        if isinstance(model, RareEventLogisticRegression):
+            shift = model.intercept_shift_  # the rows are of the sample, not of the population
+        elif model.class_weight is not None:
+            engine = engine.reweighted(model._class_factor(class_weight, classes))
+        data = Data.describe(engine, class_weight, model.fit_intercept)
+        linear = LinearModel(composite, center=data.center)
+        coef = data.joined(dense(model.coef_), model.intercept_ - shift)
+        curvature = engine.reduce(kernels.hessian, linear, coef, False, None).hessian
+        k = model.coef_.shape[1]
+        curvature[np.arange(k), np.arange(k)] += penalty.ridge
+        inverse = _inverse(curvature)
+        squares = engine.reduce(_squared_gradients, linear, composite, coef, observed).hessian
     names = list(getattr(model, "feature_names_in_", [f"x{j}" for j in range(k)]))
     names += ["intercept"] * bool(model.fit_intercept)
     weights = dense(model.coef_)[0]

@@ -124,7 +124,7 @@ class RareEventLogisticRegression(LinearEstimator):
 
     def _undersampled(self, engine: Engine, class_weight: Array) -> tuple[Fit, float]:
         if not isinstance(engine, MemoryEngine):
-            raise ValueError('correction="undersampling" needs the data in memory; use "weighting" for a Stream.')
+            raise ValueError('correction="undersampling" needs the data in memory; use "weighting" otherwise.')
         rows = _balanced_rows(engine.y, engine.weight, check_random_state(self.random_state))
         sample = MemoryEngine(*engine.rows(rows))
         kept = sample.reduce(kernels.classes, 2).weight

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from properly import kernels
+from properly.engines.base import Engine
 from properly.links import Logit
 from properly.losses.base import Loss
 from properly.losses.softmax import SoftmaxComposite
@@ -29,6 +30,8 @@ def at_class_proportions(problem: Problem, class_weight: Array) -> Array:
     if len(scores) > 1:
         return np.column_stack([features, scores])
     offsets = problem.engine.reduce(kernels.offset_range, model.positive)
+    if problem.engine.passes_are_dear:
+        problem = replace(problem, engine=problem.engine.thinned() or problem.engine)
     low, high = float(scores[0]) - offsets.largest, float(scores[0]) - offsets.smallest
     unit = np.append(np.zeros(problem.n_features), 1.0)[None]
     narrow = max(0.1, 1e-12 * max(abs(low), abs(high)))  # at very large offsets float64 numbers lie far apart
@@ -89,22 +92,36 @@ def _largest_weight(loss: Loss) -> float:
     return float(np.max(loss.weight(p, q) * p * q))
 
 
+def usable_sample(engine: Engine, n_classes: int, size: int) -> tuple[Engine, kernels.Classes] | None:
+    """A sample of the rows and its classes, if it has three rows of the rarest class per coefficient, or all rows."""
+    sample = engine.thinned()
+    if sample is None:
+        return None
+    classes = sample.reduce(kernels.classes, n_classes)
+    total = float(classes.weight.sum())
+    enough = total > 0.0 and classes.rows * classes.weight.min() / total >= 3 * size
+    whole = engine.passes_are_dear and classes.rows == engine.reduce(kernels.classes, n_classes).rows
+    return (sample, classes) if enough or whole else None
+
+
+def sample_tolerance(size: int, n_rows: int, tol: float) -> float:
+    """A fit to a sample stops at the statistical error of the sample."""
+    return max(tol, 0.3 * float(np.sqrt(size / n_rows)))
+
+
 def fitted_to_sample(problem: Problem, coef: Array, n_classes: int, tol: float, max_iter: int) -> Array:
     """The solution on a sample of the rows, itself started from a smaller sample: most iterations are cheap then.
 
-    The penalty is scaled down with the data. A sample with too few rows of the rarest class is not used, and the fit
-    stops at the statistical error of the sample.
+    The penalty is scaled down with the data.
     """
-    sample = problem.engine.thinned()
-    if sample is None:
+    found = usable_sample(problem.engine, n_classes, coef.size)
+    if found is None:
         return coef
-    classes = sample.reduce(kernels.classes, n_classes)
+    sample, classes = found
     total = float(classes.weight.sum())
-    if total == 0.0 or classes.rows * classes.weight.min() / total < 3 * coef.size:
-        return coef
     share = total / problem.weight
     squares, null_loss = problem.squares * share, problem.null_loss * share
     rough = problem.penalised(share, engine=sample, weight=total, squares=squares, null_loss=null_loss)
     coef = fitted_to_sample(rough, coef, n_classes, tol, max_iter)
-    solution = minimise(rough, coef, max(tol, 0.3 * float(np.sqrt(coef.size / classes.rows))), max_iter)
+    solution = minimise(rough, coef, sample_tolerance(coef.size, classes.rows, tol), max_iter)
     return solution.coef if solution.status is Status.CONVERGED else coef

@@ -9,7 +9,9 @@ predicts, and λ is the distance to the optimum in standard errors. It does not 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,13 +24,19 @@ from properly.kernels import LinearModel
 from properly.numeric.limits import SMALLEST_NORMAL
 from properly.numeric.probabilities import Array
 
+_KNOWN_POINTS = 8  # a search for the best of several optima comes back to some
+
 
 class Point(NamedTuple):
-    """Coefficients and the smooth part of the objective there: its value (nan if convex) and gradient."""
+    """Coefficients and the smooth part of the objective there: its value (nan if convex) and gradient.
+
+    `hessians` are the curvature matrices that came with them: the observed one (True) or the expected one (False).
+    """
 
     coef: Array
     value: float
     gradient: Array
+    hessians: Mapping[bool, Array] = MappingProxyType({})
 
 
 @dataclass
@@ -40,8 +48,9 @@ class Problem:
     `weight`): the scale that curvatures are judged by. `null_loss` is about the loss of the best constant forecast,
     the unit of everything measured in losses. Convex problems are solved from derivatives alone; only the others
     ask for values. `observed` says whether they may use the observed curvature: at a kink of the loss it says nothing,
-    while the expected one grows without limit and so keeps the rows there whose optimum lies there. `passes` counts
-    the passes over the data.
+    while the expected one grows without limit and so keeps the rows there whose optimum lies there. `fused` says that
+    a pass for the gradient is to bring the curvature as well, which pays where passes are dear. `passes` counts the
+    passes over the data.
     """
 
     engine: Engine
@@ -53,7 +62,9 @@ class Problem:
     n_features: int
     null_loss: float
     observed: bool = True
+    fused: bool = False
     passes: int = 0
+    known: dict[bytes, Point] = field(default_factory=dict, init=False, repr=False)  # the last points, if fused
 
     def penalised(self, share: float, **changes: Any) -> Problem:
         """The problem with this share of the penalties, and with other changes."""
@@ -69,18 +80,40 @@ class Problem:
         return self.model.composite.kinked
 
     def point(self, coef: Array) -> Point:
+        if coef.tobytes() in self.known:
+            return self.known[coef.tobytes()]
         self.passes += 1
-        sums = self.engine.reduce(kernels.gradient, self.model, coef, not self.convex)
+        hessians = {}
+        if self.fused:
+            kinds = (False,) if self.convex or not self.observed else (True, False)
+            sums: Any = self.engine.reduce(kernels.newton, self.model, coef, not self.convex, kinds)
+            hessians = {kind: self._ridged(sums.hessians[i], coef) for i, kind in enumerate(kinds)}
+        else:
+            sums = self.engine.reduce(kernels.gradient, self.model, coef, not self.convex)
         w = self._features(coef)
-        return Point(coef, sums.value + 0.5 * self.ridge * float(np.sum(w**2)), sums.gradient + self.ridge * w)
+        value = sums.value + 0.5 * self.ridge * float(np.sum(w**2))
+        point = Point(coef, value, sums.gradient + self.ridge * w, hessians)
+        if self.fused:
+            self.known[coef.tobytes()] = point
+            for oldest in list(self.known)[:-_KNOWN_POINTS]:
+                del self.known[oldest]
+        return point
 
     def hessian(self, coef: Array, observed: bool, columns: NDArray[np.intp] | None = None) -> Array:
         """The curvature matrix of the smooth part over the flattened coefficients, or those of some features."""
+        known = self.known.get(coef.tobytes())
+        if known is not None and columns is None and observed in known.hessians:
+            return known.hessians[observed]
         self.passes += 1
         total = self.engine.reduce(kernels.hessian, self.model, coef, observed, columns).hessian
+        return self._ridged(total, coef)
+
+    def _ridged(self, total: Array, coef: Array) -> Array:
+        """The curvature of the loss, plus that of the ridge penalty."""
         width = len(total) // len(coef)
-        n_features = self.n_features if columns is None else len(columns)
-        total[np.diag_indices_from(total)] += self.ridge * np.tile(np.arange(width) < n_features, len(coef))
+        intercepts = coef.shape[1] - self.n_features
+        features = np.tile(np.arange(width) < width - intercepts, len(coef))
+        total[np.diag_indices_from(total)] += self.ridge * features
         return total
 
     def hessian_product(self, coef: Array, direction: Array) -> Array:
@@ -131,6 +164,9 @@ def decrement(direction: Array, at: Point) -> float:
 class Direction(ABC):
     """A rule that turns a point into a step, with a curvature that may be kept over several points."""
 
+    whole_matrix = False
+    """Whether steps use the curvature matrix of all coefficients."""
+
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
 
@@ -160,6 +196,8 @@ class NewtonDirection(Direction):
     While H is kept, BFGS updates correct it with every new gradient, so that convergence stays superlinear without a
     new curvature matrix.
     """
+
+    whole_matrix = True
 
     def refresh(self, at: Point, observed: bool) -> bool:
         squares = np.tile(self.problem.squares, len(at.coef))

@@ -17,6 +17,7 @@ from properly.solvers.proximal import ProximalNewtonDirection
 # hundred iterations with them, since they use the expected curvature only, and ten with the matrix.
 _WHOLE_MATRIX, _WHOLE_SOFTMAX_MATRIX, _WHOLE_SOFTMAX_SCORES = 400, 200, 10
 _WHOLE_MATRIX_IF_NOT_CONVEX = 1500
+_WHERE_DEAR = 2  # times as many where passes are dear, since conjugate gradients take one for every product
 
 
 class Status(Enum):
@@ -51,8 +52,8 @@ def minimise(problem: Problem, start: Array, tol: float, max_iter: int) -> Solut
 
     A step is accepted when the Newton decrement shrinks and the objective hardly rises at its end (convex problems), or
     when the objective falls (others), and otherwise shortened by a line search. The curvature is renewed unless the
-    decrement fell tenfold. A problem that is not convex uses the observed curvature where that is positive definite
-    and the expected one elsewhere.
+    decrement fell tenfold, and at every point where it comes with the gradient. A problem that is not convex uses the
+    observed curvature where that is positive definite and the expected one elsewhere.
     """
     direction, scale = _direction_for(problem, start), np.sqrt(problem.null_loss)
     at = problem.point(start)
@@ -61,7 +62,7 @@ def minimise(problem: Problem, start: Array, tol: float, max_iter: int) -> Solut
     def ended(status: Status, n_iter: int) -> Solution:
         return Solution(at.coef, status, max(1, n_iter), problem.passes, history[-1] if history else np.nan, history)
 
-    def renewed() -> tuple[Array, float]:
+    def renewed(at: Point) -> tuple[Array, float]:
         if problem.convex or not problem.observed or not direction.refresh(at, True):
             direction.refresh(at, False)
         return direction.step(at)
@@ -74,28 +75,31 @@ def minimise(problem: Problem, start: Array, tol: float, max_iter: int) -> Solut
     history.append(size / scale)
     for iteration in range(max_iter):
         if size <= tol * scale and problem.kinked and not fresh:
-            (step, size), fresh = renewed(), True
+            (step, size), fresh = renewed(at), True
         if size <= tol * scale and not direction.incomplete:
             return ended(Status.CONVERGED, iteration)
         step = _bounded(problem, at, step)
         new = problem.point(at.coef + step)
         contraction, new_step, new_size = np.inf, step, np.inf
         if np.isfinite(new.gradient).all():
-            direction.learn(at, new)
-            new_step, new_size = direction.step(new)
+            if new.hessians:
+                new_step, new_size = renewed(new)
+            else:
+                direction.learn(at, new)
+                new_step, new_size = direction.step(new)
             contraction = new_size / size if size > 0.0 else 1.0
         if not _accepted(problem, at, step, new, contraction):
             if not fresh:  # perhaps because of the old curvature
-                (step, size), fresh = renewed(), True
+                (step, size), fresh = renewed(at), True
                 continue
             length = search(problem, at, step) if np.isfinite(step).all() else 0.0
             if length == 0.0:
                 precise = size <= 100.0 * tol * scale and not direction.incomplete
                 return ended(Status.CONVERGED if precise else Status.STALLED, iteration + 1)
             new, contraction = problem.point(at.coef + length * step), 1.0
-        at, fresh = new, False
+        at, fresh = new, bool(new.hessians)
         if contraction > 0.1 or direction.incomplete:
-            (new_step, new_size), fresh = renewed(), True
+            (new_step, new_size), fresh = renewed(at), True
         step, size = new_step, new_size
         history.append(size / scale)
     converged = size <= tol * scale and not direction.incomplete
@@ -140,11 +144,17 @@ def _direction_for(problem: Problem, coef: Array) -> Direction:
     if problem.lasso > 0.0:
         return ProximalNewtonDirection(problem)
     largest = _WHOLE_MATRIX if len(coef) == 1 else _WHOLE_SOFTMAX_MATRIX
+    largest = _WHERE_DEAR * largest if problem.engine.passes_are_dear else largest
     if not problem.convex:
         largest = _WHOLE_MATRIX_IF_NOT_CONVEX
     if coef.size <= largest and len(coef) <= _WHOLE_SOFTMAX_SCORES:
         return NewtonDirection(problem)
     return ConjugateGradientDirection(problem)
+
+
+def fuses(problem: Problem, start: Array) -> bool:
+    """Whether gradient and curvature should come from the same pass: passes are dear, and the whole matrix is used."""
+    return problem.engine.passes_are_dear and _direction_for(problem, start).whole_matrix
 
 
 STEPS = 2.0 ** -np.arange(40.0)

@@ -27,12 +27,13 @@ class ProximalNewtonDirection(Direction):
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
+        self.whole_matrix = problem.n_features <= _ALL_FEATURES
         self.columns: NDArray[np.intp] | None = None
         self._outside = 0.0
 
     def refresh(self, at: Point, observed: bool) -> bool:
         problem = self.problem
-        if problem.n_features > _ALL_FEATURES:
+        if not self.whole_matrix:
             excess = self._excess(at)
             used = np.any(at.coef[:, : problem.n_features] != 0.0, axis=0)
             size = max(200, 2 * int(used.sum()))

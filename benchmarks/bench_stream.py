@@ -1,0 +1,110 @@
+"""A fit to Parquet files in passes, beside one plain decode of the files and the fit in memory.
+
+    python benchmarks/bench_stream.py [ROWS ...]
+
+writes benchmarks/results/stream.md. Columns of float32, 2 % positives, row groups of 262,144 rows in five files. Every
+measurement has a process of its own; "memory" is its peak above the interpreter with all imports. The CPU time is that
+of all threads. Other programs on the same cores lengthen the times on the clock, so compare CPU times, or ratios.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+from importlib.metadata import version
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+
+from properly.engines import Stream
+from properly.linear import ProperLinearClassifier
+
+RESULTS = Path(__file__).parent / "results" / "stream.md"
+FEATURES, FILES, GROUP = 20, 5, 2**18
+
+
+def write(folder: str, rows: int) -> None:
+    random = np.random.default_rng(0)
+    weights = random.normal(size=FEATURES) / 2.0
+    for number in range(FILES):
+        X = random.normal(size=(rows // FILES, FEATURES)).astype(np.float32)
+        y = random.random(len(X)) < 1.0 / (1.0 + np.exp(5.2 - X @ weights))
+        table = pa.table({f"x{j}": column for j, column in enumerate(X.T)} | {"y": y.astype(np.int8)})
+        pq.write_table(table, f"{folder}/{number}.parquet", row_group_size=GROUP)
+
+
+def decode(folder: str) -> dict[str, float]:
+    for _ in ds.dataset(folder).to_batches(batch_size=2**17, batch_readahead=2, fragment_readahead=1):
+        pass
+    return {}
+
+
+def stream(folder: str) -> dict[str, float]:
+    model = ProperLinearClassifier().fit(Stream(folder, target="y"))
+    return {"passes": model.n_passes_, "coef": model.coef_[0].tolist()}
+
+
+def memory(folder: str) -> dict[str, float]:
+    """The time counts from here on, with the rows in memory."""
+    table = ds.dataset(folder).to_table()
+    X = np.column_stack([table[f"x{j}"].to_numpy() for j in range(FEATURES)])
+    y = table["y"].to_numpy()
+    begin, cpu = time.perf_counter(), time.process_time()
+    model = ProperLinearClassifier().fit(X, y)
+    taken = {"clock": time.perf_counter() - begin, "cpu": time.process_time() - cpu}
+    return taken | {"coef": model.coef_[0].tolist()}
+
+
+def peak() -> float:
+    """Of this process in MB; `getrusage` would begin with the peak of the process that started it."""
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    return float(status.partition("VmHWM:")[2].split()[0]) / 1024.0
+
+
+def measured(what: str, folder: str) -> dict[str, float]:
+    done = subprocess.run([sys.executable, __file__, what, folder], capture_output=True, text=True, check=True)
+    return dict(json.loads(done.stdout))
+
+
+def main(sizes: list[int]) -> None:
+    lines = [
+        "# Fits to files",
+        "",
+        f"`ProperLinearClassifier()` on {FEATURES} columns of float32 in Parquet; {os.cpu_count()} cores, load "
+        f"{os.getloadavg()[0]:.0f} at the beginning, Python {platform.python_version()}, NumPy {version('numpy')}, "
+        f"pyarrow {version('pyarrow')}.",
+        "",
+        "| rows | | clock, s | CPU, s | CPU, decodes | passes | memory, MB | coefficients differ by |",
+        "|---:|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    for rows in sizes:
+        with TemporaryDirectory() as folder:
+            write(folder, rows)
+            results = {what: measured(what, folder) for what in ("decode", "stream", "memory")}
+        for what, found in results.items():
+            error = np.max(np.abs(np.subtract(found["coef"], results["memory"]["coef"]))) if "coef" in found else np.nan
+            lines.append(
+                f"| {rows:,} | {what} | {found['clock']:.1f} | {found['cpu']:.1f} | "
+                f"{found['cpu'] / results['decode']['cpu']:.1f} | {found.get('passes', '')} | {found['memory']:.0f} | "
+                f"{'' if what != 'stream' else f'{error:.0e}'} |"
+            )
+            print(lines[-1], flush=True)
+    RESULTS.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 2 and sys.argv[1] in ("decode", "stream", "memory"):
+        before, begin, cpu = peak(), time.perf_counter(), time.process_time()
+        found = globals()[sys.argv[1]](sys.argv[2])
+        spent = {"clock": time.perf_counter() - begin, "cpu": time.process_time() - cpu, "memory": peak() - before}
+        print(json.dumps(spent | found))
+    else:
+        main([int(float(size)) for size in sys.argv[1:]] or [1_000_000, 5_000_000])

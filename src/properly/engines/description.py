@@ -1,0 +1,201 @@
+"""The first pass over rows that are not in memory: everything that a fit wants to know before its first gradient."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.validation import column_or_1d
+
+from properly.engines.memory import MemoryEngine
+from properly.inputs.labels import encode, found_classes
+from properly.inputs.weights import checked_weight
+from properly.kernels import Block, FirstRow, Moments, Statistic, first_row
+from properly.numeric.probabilities import Array, as_float
+
+_SAMPLE_BYTES = 2**26
+
+
+class Part(NamedTuple):
+    """Some rows as they are read, with labels in place of class numbers; `place` is their name in messages."""
+
+    X: Any
+    y: Any = None
+    weight: Any = None
+    offset: Any = None
+    place: str = "the data"
+
+    def converted(self) -> Part:
+        """The same rows as arrays of numbers (labels as they are)."""
+        X = self.X
+        if sparse.issparse(X):
+            X = sparse.csr_array(X, dtype=np.float64)
+        elif not (isinstance(X, np.ndarray) and X.dtype in (np.float32, np.float64)):
+            X = as_float(X, f"X of {self.place}")
+        y = None if self.y is None else np.asarray(column_or_1d(self.y, warn=True))
+        weight = None if self.weight is None else as_float(column_or_1d(self.weight), f"sample_weight of {self.place}")
+        offset = None if self.offset is None else as_float(self.offset, f"offset of {self.place}")
+        return Part(X, y, weight, offset, self.place)
+
+    def checked(self) -> Part:
+        """The rows converted; values that no fit or prediction can use are refused."""
+        X, y, weight, offset, place = part = self.converted()
+        if X.ndim != 2:
+            raise ValueError(f"X of {place} must have two dimensions, got {X.ndim}.")
+        if not np.isfinite(X.data if sparse.issparse(X) else X).all():
+            raise ValueError(f"X of {place} contains NaN or infinity; drop or impute such rows first.")
+        if offset is not None and offset.ndim not in (1, 2):
+            raise ValueError(f"offset of {place} must have one or two dimensions, got {offset.ndim}.")
+        for name, rows in (("y", y), ("sample_weight", weight), ("offset", offset)):
+            if rows is not None and len(rows) != X.shape[0]:
+                raise ValueError(f"{name} of {place} has {len(rows)} rows, its X has {X.shape[0]}.")
+        if offset is not None and not np.isfinite(offset).all():
+            raise ValueError(f"offset of {place} must be finite.")
+        checked_weight(weight, X.shape[0], name=f"sample_weight of {place}")
+        return part
+
+
+@dataclass(frozen=True)
+class Sample(Statistic):
+    """The rows whose priority, drawn by the seed of their part, is below a limit.
+
+    The limit is halved until there is room for them. Which rows are kept thus depends neither on the order in which
+    samples are added nor on how often a part is read.
+    """
+
+    limit: float
+    parts: tuple[tuple[Array, Part], ...]
+    room: int
+
+    @classmethod
+    def drawn(cls, part: Part, number: int, limit: float) -> Self:
+        priority = np.random.default_rng(number).random(part.X.shape[0])
+        room = max(1, _SAMPLE_BYTES // (8 * max(1, part.X.shape[1])))
+        return cls(np.inf, ((priority, part),), room)._below(limit)._fitting()
+
+    def __add__(self, other: Self) -> Self:
+        limit = min(self.limit, other.limit)
+        mine, others = self._below(limit), other._below(limit)
+        return replace(mine, parts=mine.parts + others.parts)._fitting()
+
+    def _fitting(self) -> Self:
+        sample = self
+        while sum(len(priority) for priority, _ in sample.parts) > sample.room:
+            sample = sample._below(0.5 * sample.limit)
+        return sample
+
+    def _below(self, limit: float) -> Self:
+        if limit == self.limit:
+            return self
+        kept = []
+        for priority, part in self.parts:
+            rows = np.flatnonzero(priority < limit)
+            X, y, weight, offset = (None if column is None else column[rows] for column in part[:4])
+            kept.append((priority[rows], Part(X, y, weight, offset)))
+        return replace(self, limit=limit, parts=tuple(kept))
+
+    def engine(self, classes: NDArray[Any]) -> MemoryEngine:
+        parts = [part for _, part in self.parts]
+        matrices = [part.X for part in parts]
+        any_sparse = any(map(sparse.issparse, matrices))
+        X = sparse.vstack(matrices, format="csr") if any_sparse else np.concatenate(matrices)
+        y = np.concatenate([encode(part.y, classes) for part in parts])
+        weight, offset = None, None
+        if any(part.weight is not None for part in parts):
+            weight = np.concatenate([np.ones(len(p.y)) if p.weight is None else p.weight for p in parts])
+        if any(part.offset is not None for part in parts):
+            width = next(part.offset.shape[1:] for part in parts if part.offset is not None)
+            offset = np.concatenate([np.zeros((len(p.y), *width)) if p.offset is None else p.offset for p in parts])
+        return MemoryEngine(X, y, weight, offset)
+
+
+@dataclass
+class _Summary(Statistic):
+    """By class: the weights, and the weighted sums of the features and their squares."""
+
+    weight: Array
+    total: Array
+    squares: Array
+    sparse_rows: int
+
+
+def _summary(block: Block, n_classes: int) -> _Summary:
+    share = np.zeros((len(block.y), n_classes))
+    share[np.arange(len(block.y)), block.y] = 1.0 if block.weight is None else block.weight
+    rows = len(block.y) if sparse.issparse(block.X) else 0
+    squares = block.X.power(2) if rows else np.square(block.X)
+    return _Summary(share.sum(axis=0), block.X.T @ share, squares.T @ share, rows)
+
+
+@dataclass
+class Description(Statistic):
+    """The classes, and for each its weight and the moments of the features; offsets; first row; a sample."""
+
+    place: str
+    n_rows: int
+    classes: NDArray[Any]
+    summary: _Summary
+    offsets: tuple[Array, Array]  # the smallest and the largest of each column
+    offset_shape: tuple[int, ...] | None  # after the number of rows
+    first: FirstRow
+    sample: Sample | None  # until an engine has been made of it
+
+    @classmethod
+    def of(cls, part: Part, number: int, share: float) -> Self | None:
+        """Of the rows of one part, whose values are checked here and nowhere else; `number` is its seed."""
+        part = part.checked()
+        if not part.X.shape[0]:
+            return None
+        if part.y is None:
+            raise ValueError(f"{part.place} has no labels; blocks must be (X, y, ...), files and frames need target=.")
+        classes = found_classes(part.y)
+        engine = MemoryEngine(part.X, encode(part.y, classes), part.weight)
+        with np.errstate(over="ignore", invalid="ignore"):  # sums that overflow are refused when they are used
+            summary = engine.reduce(_summary, len(classes))
+        offset = np.zeros(1) if part.offset is None else part.offset
+        offsets = np.atleast_1d(offset.min(axis=0)), np.atleast_1d(offset.max(axis=0))
+        shape = None if part.offset is None else part.offset.shape[1:]
+        first = first_row(Block(part.X, engine.y, part.weight))
+        sample = Sample.drawn(part, number, share)
+        return cls(part.place, part.X.shape[0], classes, summary, offsets, shape, first, sample)
+
+    def __add__(self, other: Self) -> Self:
+        here, there = (len(each.summary.total) for each in (self, other))
+        if here != there:
+            raise ValueError(f"{other.place} has {there} features, {self.place} has {here}.")
+        if None not in (self.offset_shape, other.offset_shape) and self.offset_shape != other.offset_shape:
+            raise ValueError(f"the offsets of {other.place} have other columns than those of {self.place}.")
+        kinds = {each.dtype.kind in "biuf" for each in (self.classes, other.classes)}
+        kind = object if len(kinds) > 1 else None  # of numbers and texts NumPy would make texts
+        classes = found_classes(np.concatenate([self.classes, other.classes], dtype=kind))
+        low, high = zip(self.offsets, other.offsets, strict=True)
+        return type(self)(
+            self.place,
+            self.n_rows + other.n_rows,
+            classes,
+            self._of_classes(classes) + other._of_classes(classes),
+            (np.minimum(*low), np.maximum(*high)),
+            other.offset_shape if self.offset_shape is None else self.offset_shape,
+            self.first + other.first,
+            self.sample + other.sample if self.sample and other.sample else None,
+        )
+
+    def _of_classes(self, classes: NDArray[Any]) -> _Summary:
+        """The summary with a column for each of these classes."""
+        own, summary = np.searchsorted(classes, self.classes), self.summary
+
+        def widened(part: Array) -> Array:
+            wide = np.zeros((*part.shape[:-1], len(classes)))
+            wide[..., own] = part
+            return wide
+
+        columns = widened(summary.weight), widened(summary.total), widened(summary.squares)
+        return _Summary(*columns, summary.sparse_rows)
+
+    def moments(self, class_factor: Array | None) -> Moments:
+        factor = np.ones(len(self.classes)) if class_factor is None else class_factor
+        with np.errstate(over="ignore", invalid="ignore"):
+            return Moments(self.summary.total @ factor, self.summary.squares @ factor, self.summary.sparse_rows)

@@ -1,0 +1,159 @@
+"""What engines share whose rows are not in memory: everything but the way to the rows."""
+
+from __future__ import annotations
+
+import copy
+from abc import abstractmethod
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, ClassVar, Self, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from properly import kernels
+from properly.engines.base import Engine, S, add_up, combine_weights
+from properly.engines.description import Description, Part, Sample
+from properly.engines.memory import MemoryEngine
+from properly.inputs.features import check_names
+from properly.inputs.labels import encode
+from properly.inputs.weights import check_offset_shape, checked_offset
+from properly.kernels import Block
+from properly.numeric.probabilities import Array
+
+T = TypeVar("T")
+_SAMPLE_ROWS = 2**19  # about so many are drawn where the number of rows is known beforehand
+
+
+class PartitionedEngine(Engine):
+    """Rows in parts. A subclass says how functions visit the parts, and makes an engine of what users pass as X.
+
+    The first pass finds the classes, weights, moments and offsets, checks all values, and draws a sample, in which the
+    fit has its start. Later passes add up and check nothing.
+    """
+
+    passes_are_dear: ClassVar[bool] = True
+    feature_names: list[str] | None = None
+    n_rows: int | None = None  # if that is known before the first pass
+    counts_rows: ClassVar[bool] = False  # whether it is quickly found, because parts are kept
+    estimator: Any = None  # the fitted one, for prediction
+
+    @abstractmethod
+    def visit(self, function: Callable[[Part, int], T]) -> Iterable[T]:
+        """``function(part, number)`` of every part, in the order of their numbers.
+
+        The function can be pickled, and what it returns is small. A part may be visited twice, as after a failure.
+        """
+
+    def trained(self, estimator: BaseEstimator) -> tuple[Self, NDArray[Any]]:
+        """The engine after its first pass, and the sorted classes; records the features on the estimator."""
+        try:
+            self._describe()
+        except BaseException:
+            self.release()
+            raise
+        estimator.n_features_in_ = len(self.description.summary.total)
+        if self.feature_names is not None:
+            check_names(estimator, self.feature_names, reset=True)
+        elif hasattr(estimator, "feature_names_in_"):
+            del estimator.feature_names_in_
+        return self, self.classes
+
+    def _describe(self) -> None:
+        if self.n_rows is None and self.counts_rows:
+            self.n_rows = sum(self.visit(_n_rows))
+        share = 1.0 if self.n_rows is None else min(1.0, _SAMPLE_ROWS / max(1, self.n_rows))
+        self._origin = self
+        self.class_factor: Array | None = None
+        self._passes = 1
+        self.description = add_up(self.visit(partial(Description.of, share=share)))
+        self.classes = self.description.classes
+        if self.description.offset_shape is not None:
+            rows = self.description.n_rows
+            check_offset_shape((rows, *self.description.offset_shape), rows, len(self.classes))
+        self.sample: Engine = cast(Sample, self.description.sample).engine(self.classes)
+        self.description.sample = None  # its rows have been copied
+
+    def predicting(self, estimator: Any) -> Self:
+        """The engine over new rows for a fitted estimator."""
+        if self.feature_names is not None:
+            check_names(estimator, self.feature_names, reset=False)
+        self.estimator = estimator
+        return self
+
+    def reduce(self, kernel: Callable[..., S], *params: Any) -> S:
+        known = self._known(kernel, params)
+        if known is not None:
+            return known
+        self._origin._passes += 1
+        return add_up(self.visit(partial(_added, self.classes, self.class_factor, kernel, params)))
+
+    def _known(self, kernel: Callable[..., S], params: tuple[Any, ...]) -> Any:
+        """What the first pass has found already."""
+        found, factor = self.description, self.class_factor
+        if kernel is kernels.classes:
+            weight = found.summary.weight if factor is None else found.summary.weight * factor
+            return kernels.Classes(found.n_rows, weight)
+        if kernel is kernels.moments and params[0] is None:
+            return found.moments(factor)
+        if kernel is kernels.first_row:
+            return found.first
+        if kernel is kernels.offset_range:
+            low, high = (ends[params[0] if len(ends) > 1 else 0] for ends in found.offsets)
+            return kernels.OffsetRange(float(low), float(high))
+        return None
+
+    def map(self, function: Callable[[Block], Any]) -> Any:
+        return self.joined(self.visit(partial(mapped, self.estimator, function)), function)
+
+    def joined(self, results: Iterable[Any], function: Callable[[Block], Any]) -> Any:
+        """The results of a function for all parts in one array, also if there are no rows."""
+        return np.concatenate([function(no_rows(self.estimator)), *results])
+
+    def reweighted(self, class_factor: Array) -> Self:
+        new = copy.copy(self)
+        new.class_factor = class_factor if self.class_factor is None else self.class_factor * class_factor
+        new.sample = self.sample.reweighted(class_factor)
+        return new
+
+    def thinned(self) -> Engine | None:
+        return self.sample
+
+    @property
+    def n_passes(self) -> int:
+        return self._origin._passes  # that of engines with other weights included
+
+
+def _n_rows(part: Part, number: int) -> int:
+    return int(part.X.shape[0])
+
+
+def no_rows(estimator: Any) -> Block:
+    """A block with the features of a fitted estimator and no rows."""
+    return Block(np.empty((0, estimator.n_features_in_)), np.empty(0, dtype=np.intp))
+
+
+def _added(
+    classes: NDArray[Any],
+    class_factor: Array | None,
+    kernel: Callable[..., S],
+    params: tuple[Any, ...],
+    part: Part,
+    number: int,
+) -> S | None:
+    X, y, weight, offset, _ = part.converted()
+    if not X.shape[0]:
+        return None
+    codes = encode(y, classes)
+    return MemoryEngine(X, codes, combine_weights(weight, codes, class_factor), offset).reduce(kernel, *params)
+
+
+def mapped(estimator: Any, function: Callable[[Block], Any], part: Part, number: int) -> Any:
+    X, _, _, offset, place = part._replace(y=None, weight=None).checked()
+    if X.shape[1] != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {X.shape[1]} features, but the model was fitted with {estimator.n_features_in_} ({place})."
+        )
+    offset = checked_offset(offset, X.shape[0], len(estimator.classes_))
+    return function(Block(X, np.broadcast_to(np.intp(0), X.shape[0]), offset=offset))

@@ -1,0 +1,227 @@
+"""Linear models as estimators of Spark ML: fitted where the rows are, in pipelines and searches, saved by Spark."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from properly.engines import Spark
+from properly.engines.description import Part
+from properly.engines.partitioned import mapped
+from properly.inputs.optional import require
+from properly.kernels import Block
+from properly.persistence import load, save
+
+for package in ("pyspark", "pandas"):
+    require(package, "spark")
+
+import pandas as pd  # noqa: E402 - asked for by name above, so that a missing one is named with its extra
+from pyspark.ml import Estimator, Model  # noqa: E402
+from pyspark.ml.functions import array_to_vector  # noqa: E402
+from pyspark.ml.param import Param, shared  # noqa: E402
+from pyspark.ml.util import (  # noqa: E402
+    DefaultParamsReader,
+    DefaultParamsWriter,
+    MLReadable,
+    MLReader,
+    MLWritable,
+    MLWriter,
+)
+from pyspark.sql import functions as sql  # noqa: E402
+
+
+class _Columns(
+    shared.HasFeaturesCol,
+    shared.HasInputCols,
+    shared.HasLabelCol,
+    shared.HasWeightCol,
+    shared.HasProbabilityCol,
+    shared.HasPredictionCol,
+    MLWritable,
+    MLReadable,
+):
+    """An estimator of scikit-learn's kind, and the columns that it reads and writes."""
+
+    def __init__(self, estimator: Any, **columns: Any) -> None:
+        super().__init__()
+        self.estimator = estimator
+        self._setDefault(featuresCol="features", labelCol="label")
+        self._setDefault(probabilityCol="probability", predictionCol="prediction")
+        self._set(**{name: value for name, value in columns.items() if value is not None})
+
+    def _features(self) -> list[str] | str:
+        return self.getInputCols() if self.isSet("inputCols") else self.getFeaturesCol()
+
+    def _to_save(self) -> Any:
+        return self.estimator
+
+    def write(self) -> _Writer:
+        return _Writer(self)
+
+    @classmethod
+    def read(cls) -> _Reader:
+        return _Reader(cls)
+
+
+class SparkClassifier(_Columns, Estimator):
+    """A linear model of this library as a `pyspark.ml.Estimator`.
+
+    Parameters
+    ----------
+    estimator : linear classifier
+        What is fitted, such as `ProperLinearClassifier` or `GEVCanonicalRegression`. Its own parameters are parameters
+        of Spark as well: ``ParamGridBuilder().addGrid(classifier.C, [0.1, 1.0])``.
+    featuresCol : str, default "features"
+        The column of vectors.
+    inputCols : list of str, optional
+        Columns of numbers in place of it; the model then knows their names.
+    labelCol : str, default "label"
+        Labels of any kind: numbers or texts.
+    weightCol : str, optional
+    probabilityCol, predictionCol : str, default "probability" and "prediction"
+        What the model adds: a vector of the probabilities of the classes, and the most probable class.
+
+    Examples
+    --------
+    >>> from properly.linear import ProperLinearClassifier
+    >>> from properly.spark import SparkClassifier
+    >>> classifier = SparkClassifier(ProperLinearClassifier(), inputCols=["age", "amount"], labelCol="fraud")
+    >>> model = classifier.fit(frame)  # doctest: +SKIP
+    >>> model.transform(frame).select("probability")  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        featuresCol: str | None = None,
+        inputCols: list[str] | None = None,
+        labelCol: str | None = None,
+        weightCol: str | None = None,
+        probabilityCol: str | None = None,
+        predictionCol: str | None = None,
+    ) -> None:
+        super().__init__(
+            estimator,
+            featuresCol=featuresCol,
+            inputCols=inputCols,
+            labelCol=labelCol,
+            weightCol=weightCol,
+            probabilityCol=probabilityCol,
+            predictionCol=predictionCol,
+        )
+        for name in estimator.get_params(deep=False):
+            setattr(self, name, Param(self, name, f"{name} of {type(estimator).__name__}"))
+
+    def _to_save(self) -> Any:
+        """The estimator with the parameters that were set here."""
+        own = self.estimator.get_params(deep=False)
+        return clone(self.estimator).set_params(
+            **{param.name: value for param, value in self._paramMap.items() if param.name in own}
+        )
+
+    def _fit(self, dataset: Any) -> SparkModel:
+        weight = self.getWeightCol() if self.isSet("weightCol") else None
+        rows = Spark(dataset, target=self.getLabelCol(), features=self._features(), sample_weight=weight)
+        return self._copyValues(SparkModel(self._to_save().fit(rows)))
+
+
+class SparkModel(_Columns, Model):
+    """A fitted linear model as a `pyspark.ml.Model`: `transform` adds probabilities and predictions.
+
+    Parameters
+    ----------
+    estimator : fitted linear classifier
+        From `SparkClassifier`, or fitted elsewhere.
+    featuresCol, inputCols, probabilityCol, predictionCol :
+        As in `SparkClassifier`.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        featuresCol: str | None = None,
+        inputCols: list[str] | None = None,
+        probabilityCol: str | None = None,
+        predictionCol: str | None = None,
+    ) -> None:
+        super().__init__(
+            estimator,
+            featuresCol=featuresCol,
+            inputCols=inputCols,
+            probabilityCol=probabilityCol,
+            predictionCol=predictionCol,
+        )
+
+    def _transform(self, dataset: Any) -> Any:
+        rows, classes = Spark(dataset, features=self._features()), self.estimator.classes_.tolist()
+        numbers = [f"p{k}" for k in range(len(classes))]
+        kind = f"struct<{', '.join(f'{name}: double' for name in numbers)}, place: int>"
+        predicted = sql.pandas_udf(_prediction(self.estimator, rows.vectors), kind)
+        result = dataset.withColumn(self.uid, predicted(sql.struct(*rows.columns())))
+        probability = array_to_vector(sql.array(*(result[self.uid][name] for name in numbers)))
+        labels = classes if isinstance(classes[0], str) else list(map(float, classes))
+        prediction = sql.element_at(sql.array(*map(sql.lit, labels)), result[self.uid]["place"] + 1)
+        result = result.withColumn(self.getProbabilityCol(), probability)
+        return result.withColumn(self.getPredictionCol(), prediction).drop(self.uid)
+
+
+def _prediction(estimator: Any, vectors: bool) -> Any:
+    """What Spark calls with batches of rows."""
+
+    def predicted(frame: pd.DataFrame) -> pd.DataFrame:
+        X = np.stack(frame.iloc[:, 0]) if vectors and len(frame) else frame.to_numpy()
+        result = mapped(estimator, _probabilities_and_places(estimator), Part(X, place="the frame"), 0)
+        table = pd.DataFrame(result[:, :-1], columns=[f"p{k}" for k in range(result.shape[1] - 1)])
+        return table.assign(place=result[:, -1].astype(np.int32))
+
+    predicted.__annotations__ = {"frame": pd.DataFrame, "return": pd.DataFrame}
+    return predicted
+
+
+def _probabilities_and_places(estimator: Any) -> Any:
+    def of_block(block: Block) -> NDArray[Any]:
+        chosen = np.searchsorted(estimator.classes_, estimator.predict(block))
+        return np.column_stack([estimator.predict_proba(block), chosen])
+
+    return of_block
+
+
+class _Writer(MLWriter):
+    """Spark's metadata, and beside it the model file of `properly.save`."""
+
+    def __init__(self, instance: _Columns) -> None:
+        super().__init__()
+        self.instance = instance
+
+    def saveImpl(self, path: str) -> None:
+        own = self.instance.estimator.get_params(deep=False)
+        columns = {param.name: value for param, value in self.instance._paramMap.items() if param.name not in own}
+        DefaultParamsWriter.saveMetadata(self.instance, path, self.sparkSession, paramMap=columns)
+        with tempfile.TemporaryDirectory() as folder:
+            save(self.instance._to_save(), Path(folder, "model.skops"))
+            content = Path(folder, "model.skops").read_bytes()
+        frame = self.sparkSession.createDataFrame([(bytearray(content),)], "model binary")
+        frame.coalesce(1).write.parquet(f"{path}/model")
+
+
+class _Reader(MLReader):
+    def __init__(self, kind: type[_Columns]) -> None:
+        super().__init__()
+        self.kind = kind
+
+    def load(self, path: str) -> Any:
+        metadata = DefaultParamsReader.loadMetadata(path, self.sparkSession)
+        (content,) = self.sparkSession.read.parquet(f"{path}/model").first()
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "model.skops").write_bytes(content)
+            instance: Any = self.kind(load(Path(folder, "model.skops")))
+        instance._resetUid(metadata["uid"])
+        DefaultParamsReader.getAndSetParams(instance, metadata)
+        return instance

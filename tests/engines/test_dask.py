@@ -1,0 +1,149 @@
+"""Dask: what stays on the workers, what is refused, and what happens when workers or the scheduler die."""
+
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from properly.engines.dask import DaskEngine
+from properly.linear import ProperLinearClassifier
+from properly.tree import ProperTreeClassifier
+
+da = pytest.importorskip("dask.array", reason='Dask is not installed: pip install "properly[dask]"')
+distributed = pytest.importorskip("distributed", reason='Dask is not installed: pip install "properly[dask]"')
+pytestmark = pytest.mark.xdist_group("dask")
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(2000, 3))
+Y = (X[:, 0] + RNG.logistic(size=2000) > 1.0).astype(int)
+
+
+def dask_of(*arrays, rows=300):
+    return [da.from_array(array, chunks=(rows, *array.shape[1:])) for array in arrays]
+
+
+def test_predictions_are_lazy(dask_client):
+    computed = []
+
+    def traced(block):
+        computed.append(len(block))
+        return block
+
+    model = ProperLinearClassifier().fit(X, Y)
+    new = dask_of(X)[0].map_blocks(traced, dtype=np.float64, meta=np.empty((0, 3)))
+    lazy = [model.predict_proba(new), model.predict(new), model.decision_function(new), model.predict_log_proba(new)]
+    assert not computed
+    assert [each.shape for each in lazy] == [(2000, 2), (2000,), (2000,), (2000, 2)]
+    np.testing.assert_allclose(lazy[0].compute(), model.predict_proba(X), rtol=1e-12)
+    np.testing.assert_array_equal(lazy[1].compute(), model.predict(X))
+
+
+def test_chunks_need_not_agree(dask_client):
+    new, weight = np.asfortranarray(X).astype(np.float32), np.ones(2000)
+    model = ProperLinearClassifier(tol=1e-12).fit(
+        da.from_array(new, chunks=(700, 2)), *dask_of(Y, rows=301), *dask_of(weight, rows=2000)
+    )
+    np.testing.assert_allclose(model.coef_, ProperLinearClassifier(tol=1e-12).fit(new, Y).coef_, atol=1e-9)
+
+
+def test_what_is_refused(dask_client):
+    new, labels = dask_of(X, Y)
+    with pytest.raises(ValueError, match="y must be a Dask array or series, like X, got a ndarray"):
+        ProperLinearClassifier().fit(new, Y)
+    with pytest.raises(ValueError, match="y has 1700 rows, X has 2000"):
+        ProperLinearClassifier().fit(new, labels[300:])
+    with pytest.raises(ValueError, match="partitions, X has 7"):
+        ProperLinearClassifier().fit(new, labels[:600][labels[:600] >= 0])  # of unknown lengths
+    with pytest.raises(ValueError, match="part 0 of X has no labels"):
+        ProperLinearClassifier().fit(new)
+    with pytest.raises(ValueError, match="X has 2 features, but the model was fitted with 3"):
+        ProperLinearClassifier().fit(X, Y).predict(new[:, :2]).compute()
+
+
+def test_the_rest_of_a_pass_is_cancelled(dask_client):
+    engine, _ = DaskEngine.of_training_data(ProperLinearClassifier(), *dask_of(X, Y), None, None)
+    results = engine.visit(lambda part, number: time.sleep(0.2 * number))
+    next(results)
+    before = time.monotonic()
+    results.close()  # as when the user interrupts
+    engine.release()
+    while any(dask_client.processing().values()):
+        assert time.monotonic() - before < 10.0
+        time.sleep(0.1)
+
+
+def test_parts_are_released_after_the_fit(dask_client):
+    ProperLinearClassifier().fit(*dask_of(X, Y))
+    deadline = time.monotonic() + 10.0
+    while any(dask_client.has_what().values()):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def test_a_client_is_needed(monkeypatch):
+    def no_client():
+        raise ValueError("No global client found and no address provided")
+
+    monkeypatch.setattr(distributed, "get_client", no_client)
+    with pytest.raises(ValueError, match=r"begin with distributed\.Client\(\)"):
+        ProperLinearClassifier().fit(*dask_of(X, Y))
+
+
+def test_other_models_do_not_bring_the_data_here_silently():
+    with pytest.raises(ValueError, match="Dask"):
+        ProperTreeClassifier().fit(*dask_of(X, Y))
+
+
+def slow_rows(block, pause=0.1):
+    time.sleep(pause)
+    return block
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_changes_nothing():
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
+    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster):
+        new, labels = dask_of(X, Y, rows=50)
+        new = new.map_blocks(slow_rows, dtype=np.float64, meta=np.empty((0, 3)))
+        undisturbed = ProperLinearClassifier().fit(new, labels)
+        victim = next(iter(cluster.workers.values())).process
+        timer = threading.Timer(1.5, lambda: victim.process._process.kill())
+        timer.start()
+        model = ProperLinearClassifier().fit(new, labels)
+        timer.join()
+    np.testing.assert_array_equal(model.coef_, undisturbed.coef_)
+    np.testing.assert_array_equal(model.intercept_, undisturbed.intercept_)
+
+
+_CLUSTER = """
+import time
+from distributed import LocalCluster
+options = {"n_workers": 2, "threads_per_worker": 1, "processes": False, "dashboard_address": ":0", "host": "127.0.0.1"}
+cluster = LocalCluster(**options, protocol="tcp")
+print(cluster.scheduler_address, flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_dies_is_reported():
+    with subprocess.Popen([sys.executable, "-c", _CLUSTER], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            with distributed.Client(process.stdout.readline().strip(), set_as_default=True) as client:
+                engine, _ = DaskEngine.of_training_data(ProperLinearClassifier(), *dask_of(X, Y), None, None)
+                threading.Timer(1.0, lambda: process.send_signal(signal.SIGKILL)).start()
+                begin = time.monotonic()
+                with pytest.raises(ConnectionError, match="scheduler no longer answers"):
+                    list(engine.visit(_takes_long))
+                assert time.monotonic() - begin < 31.0
+                client.close(timeout=1)
+        finally:
+            process.kill()
+
+
+def _takes_long(part, number):
+    time.sleep(60.0)

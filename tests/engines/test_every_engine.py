@@ -1,0 +1,215 @@
+"""One suite for every engine: the coefficients, probabilities and standard errors of memory, whatever the partition."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from properly.engines import Spark, Stream
+from properly.linear import (
+    GEVCanonicalRegression,
+    GEVLogRegression,
+    ProperLinearClassifier,
+    RareEventLogisticRegression,
+    inference,
+)
+from properly.losses import BetaLoss, GEVLoss
+
+RNG = np.random.default_rng(5)
+N, K = 900, 4
+NAMES = [f"x{j}" for j in range(K)]
+X = RNG.normal(size=(N, K)) + np.array([0.0, 0.0, 3.0, 0.0])
+SCORE = X[:, 0] - 0.5 * X[:, 1] + RNG.logistic(size=N)
+TWO = np.where(SCORE > 1.5, "yes", "no")
+THREE = np.digitize(SCORE, [-1.0, 1.0])
+WEIGHT = RNG.integers(0, 3, N).astype(float)
+OFFSET = RNG.normal(size=N) / 2
+RANDOM = [0, *np.sort(RNG.integers(0, N, 4)).tolist(), N]
+EMPTY = [0, 0, 350, 350, N, N]
+
+
+class Memory:
+    def __init__(self, request, folder):
+        pass
+
+    def of(self, y, weight, offset, edges):
+        """What `fit` takes."""
+        return X, y, weight, offset
+
+    def predicted(self, model, offset):
+        return model.predict_proba(X, offset)
+
+
+class Blocks(Memory):
+    def of(self, y, weight, offset, edges):
+        columns = (X, y, weight, offset)
+        return (Stream([tuple(None if c is None else c[i:j] for c in columns) for i, j in itertools.pairwise(edges)]),)
+
+    def predicted(self, model, offset):
+        return model.predict_proba(*self.of(None, None, offset, EMPTY))
+
+
+def frame_of(y, weight, offset):
+    columns = {"y": y, "w": weight, "o": offset}
+    return pd.DataFrame(X, columns=NAMES).assign(**{name: c for name, c in columns.items() if c is not None})
+
+
+class Files(Memory):
+    """Parquet files, one of them in several row groups."""
+
+    def __init__(self, request, folder):
+        self.folder = folder
+
+    def of(self, y, weight, offset, edges):
+        table = pa.Table.from_pandas(frame_of(y, weight, offset), preserve_index=False)
+        for number, (i, j) in enumerate(itertools.pairwise(edges)):
+            path = self.folder / f"{number}.parquet"
+            pyarrow.parquet.write_table(table.slice(i, j - i), path, row_group_size=N // 5)
+        roles = {"target": y, "sample_weight": weight, "offset": offset}
+        named = dict(zip(roles, "ywo", strict=True))
+        return (
+            Stream(self.folder, **{role: named[role] for role, c in roles.items() if c is not None}, features=NAMES),
+        )
+
+    def predicted(self, model, offset):
+        for old in self.folder.iterdir():
+            old.unlink()
+        return model.predict_proba(*self.of(None, None, offset, EMPTY))
+
+
+class DaskArrays(Memory):
+    def __init__(self, request, folder):
+        request.getfixturevalue("dask_client")
+        self.array = pytest.importorskip("dask.array")
+        request.getfixturevalue("monkeypatch").setattr(self.array.Array, "__array__", brought_here)
+
+    def of(self, y, weight, offset, edges):
+        chunks = tuple(np.diff(edges).tolist())
+        parts = (X, y, weight, offset)
+        return tuple(None if c is None else self.array.from_array(c, chunks=(chunks, *c.shape[1:])) for c in parts)
+
+    def predicted(self, model, offset):
+        new, _, _, offset = self.of(None, None, offset, EMPTY)
+        return model.predict_proba(new, offset).compute()
+
+
+def brought_here(*_, **__):
+    raise AssertionError("the data were brought to the client")
+
+
+class DaskFrames(DaskArrays):
+    def of(self, y, weight, offset, edges):
+        frame, dask = frame_of(y, weight, offset), pytest.importorskip("dask.dataframe")
+        parts = dask.concat(
+            [dask.from_pandas(frame[i:j], npartitions=1) for i, j in itertools.pairwise(edges) if j > i]
+        )
+        columns = (parts[name] if name in frame else None for name in "ywo")
+        return parts[NAMES], *columns
+
+
+class SparkFrames(Memory):
+    def __init__(self, request, folder):
+        self.spark = request.getfixturevalue("spark")
+
+    def of(self, y, weight, offset, edges):
+        frame, context = frame_of(y, weight, offset), self.spark.sparkContext
+        rows = list(map(list, frame.to_numpy(dtype=object).tolist()))
+        parts = context.union([context.parallelize(rows[i:j], 1) for i, j in itertools.pairwise(edges)])
+        kinds = {"y": "string" if y is TWO else "int"}
+        schema = ", ".join(f"{name} {kinds.get(name, 'double')}" for name in frame.columns)
+        roles = {"target": "y", "sample_weight": "w", "offset": "o"}
+        named = {role: name for role, name in roles.items() if name in frame}
+        return (Spark(self.spark.createDataFrame(parts, schema), features=NAMES, **named),)
+
+    def predicted(self, model, offset):
+        return model.predict_proba(frame_of(None, None, None), offset)  # frames of Spark: see properly.spark
+
+
+ENGINES = [
+    pytest.param(kind, marks=[pytest.mark.xdist_group(group)] if group else [], id=kind.__name__)
+    for kind, group in [
+        (Memory, None),
+        (Blocks, None),
+        (Files, None),
+        (DaskArrays, "dask"),
+        (DaskFrames, "dask"),
+        (SparkFrames, "spark"),
+    ]
+]
+# (model, labels, weights, offsets, partition): few, because every one is fitted by every engine.
+CASES = {
+    "weights and offsets": (ProperLinearClassifier(), TWO, WEIGHT, OFFSET, RANDOM),
+    "softmax, balanced": (ProperLinearClassifier(class_weight="balanced"), THREE, None, None, EMPTY),
+    "lasso": (ProperLinearClassifier(GEVLoss(0.2), C=0.05, l1_ratio=1.0), TWO, WEIGHT, None, RANDOM),
+    "not convex": (ProperLinearClassifier(BetaLoss.tailored(0.3, 10), "logit"), TWO, WEIGHT, OFFSET, EMPTY),
+}
+MORE = {
+    "no intercept": (ProperLinearClassifier(fit_intercept=False), TWO, None, None, RANDOM),
+    "no penalty": (ProperLinearClassifier(C=np.inf), TWO, WEIGHT, None, RANDOM),
+    "squared": (ProperLinearClassifier("squared"), THREE, WEIGHT, None, RANDOM),
+    "several classes against the rest": (ProperLinearClassifier(link="probit"), THREE, WEIGHT, None, EMPTY),
+    "canonical": (GEVCanonicalRegression(-0.3), TWO, WEIGHT, OFFSET, RANDOM),
+    "gev": (GEVLogRegression(0.3), TWO, WEIGHT, None, RANDOM),
+    "firth": (RareEventLogisticRegression(), TWO, WEIGHT, OFFSET, RANDOM),
+    "weighting": (RareEventLogisticRegression("weighting", 0.01), TWO, WEIGHT, None, EMPTY),
+}
+
+
+def check(kind, case, request, folder):
+    model, y, weight, offset, edges = case
+    model.set_params(tol=1e-11)
+    whole = model.fit(X, y, weight, offset)
+    coef, intercept, classes, p = whole.coef_, whole.intercept_, whole.classes_, whole.predict_proba(X, offset)
+    engine = kind(request, folder)
+    model.fit(*engine.of(y, weight, offset, edges))
+    np.testing.assert_array_equal(model.classes_, classes)
+    np.testing.assert_allclose(model.coef_, coef, atol=1e-8, rtol=0)
+    np.testing.assert_allclose(model.intercept_, intercept, atol=1e-8, rtol=0)
+    np.testing.assert_allclose(engine.predicted(model, offset), p, atol=1e-9)
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+@pytest.mark.parametrize("kind", ENGINES)
+def test_the_coefficients_are_those_of_memory(kind, case, request, tmp_path):
+    check(kind, case, request, tmp_path)
+
+
+@pytest.mark.parametrize("case", MORE.values(), ids=MORE)
+@pytest.mark.parametrize("kind", ENGINES[1:5])
+def test_every_model(kind, case, request, tmp_path):
+    check(kind, case, request, tmp_path)
+
+
+@pytest.mark.parametrize("kind", ENGINES)
+def test_parts_of_one_class(kind, request, tmp_path):
+    global X  # the engines read it
+    before, order = X, np.argsort(THREE, kind="stable")
+    edges = [0, *np.cumsum(np.bincount(THREE)).tolist()]
+    whole = ProperLinearClassifier(tol=1e-11).fit(X, THREE, WEIGHT)
+    try:
+        X = X[order]
+        rows = kind(request, tmp_path).of(THREE[order], WEIGHT[order], None, edges)
+        model = ProperLinearClassifier(tol=1e-11).fit(*rows)
+    finally:
+        X = before
+    np.testing.assert_allclose(model.coef_, whole.coef_, atol=1e-8, rtol=0)
+
+
+@pytest.mark.parametrize("kind", ENGINES[:5])
+def test_standard_errors(kind, request, tmp_path):
+    model = ProperLinearClassifier().fit(X, TWO, WEIGHT)
+    expected = inference(model, X, TWO, WEIGHT, kind="sandwich").standard_errors
+    found = inference(model, *kind(request, tmp_path).of(TWO, WEIGHT, None, RANDOM), kind="sandwich")
+    np.testing.assert_allclose(found.standard_errors, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ENGINES[1:])
+def test_bad_values_are_named(kind, request, tmp_path, monkeypatch):
+    bad = X.copy()
+    bad[700, 1] = np.inf
+    monkeypatch.setitem(globals(), "X", bad)
+    with pytest.raises(ValueError, match="contains NaN or infinity"):
+        ProperLinearClassifier().fit(*kind(request, tmp_path).of(TWO, None, None, RANDOM))
