@@ -48,6 +48,7 @@ def progress(label: str, total: float | None, show: bool | None = None) -> Itera
             rich.TextColumn("{task.description}", markup=False),
             rich.BarColumn(),
             rich.TimeElapsedColumn(),
+            rich.TimeRemainingColumn(),
             rich.TextColumn("{task.fields[note]}", markup=False),
             console=import_module("rich.console").Console(stderr=True),
             transient=show is None,

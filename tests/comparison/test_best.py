@@ -1,5 +1,10 @@
 """BestProbabilities: what is chosen, averaged and reported, and what is left when something ends early."""
 
+import signal
+import subprocess
+import sys
+import time
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -316,3 +321,48 @@ def test_a_part_that_cannot_be_checked_is_not_saved(rows, tmp_path, monkeypatch)
     with pytest.raises(ValueError, match="the part foreign of this BestProbabilities cannot be saved"):
         properly.save(model, tmp_path / "model.skops")
     assert not list(tmp_path.iterdir())
+
+
+def test_unseen_categories_are_told(rows, fitted):
+    X, _ = rows
+    new = X[:4].copy()
+    new[:2, 2] = 7.0
+    new[3, 2] = np.nan
+    with pytest.warns(UserWarning, match="column '2': 2 rows have a category that did not occur in training, first '7"):
+        told = fitted.predict_proba(new)
+    new[:2, 2] = np.nan
+    assert_array_equal(told, fitted.predict_proba(new))
+
+
+@pytest.mark.slow
+def test_ctrl_c_saves_the_best_while_compiled_code_is_at_work(tmp_path):
+    """Python hears nothing during a long factorisation; the best model is saved within seconds nevertheless."""
+    program = """
+import numpy as np, sys
+from properly.cli import main
+from properly.comparison.candidates import CANDIDATES, Candidate, Option
+from properly.linear import ProperLinearClassifier
+
+class Long(ProperLinearClassifier):
+    def fit(self, *args, **kwargs):
+        print("at work", flush=True)
+        np.linalg.svd(np.random.default_rng(0).normal(size=(6000, 6000)))
+        raise RuntimeError("too late")
+
+CANDIDATES["long"] = Candidate("", lambda setting: iter([Option(None, Long())]), effort=99.0)
+sys.exit(main(["fit", "train.csv", "--target", "y", "--method", "logistic,long", "--keep-best"]))
+"""
+    random = np.random.default_rng(0)
+    x = random.normal(size=200)
+    lines = [f"{value},{int(value + random.normal() > 0)}" for value in x]
+    (tmp_path / "train.csv").write_text("\n".join(["x,y", *lines]))
+    with subprocess.Popen([sys.executable, "-c", program], cwd=tmp_path, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "at work\n"
+        time.sleep(0.5)
+        start = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=60)
+    assert time.monotonic() - start < 20.0  # on a busy machine; the model is saved first
+    assert process.returncode == 0
+    assert "Model:  model.skops" in out
+    assert properly.load(tmp_path / "model.skops").predict_proba({"x": [0.0]}).shape == (1, 2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import KW_ONLY, dataclass
@@ -21,11 +22,13 @@ from properly.comparison.comparing import CALIBRATED, as_good, ranked
 from properly.comparison.rows import Rows
 from properly.comparison.tuning import CalibratedPart, Tuned, calibrated, calibrator_for, fit_to_all, tune
 from properly.inputs.features import known_table, training_table
+from properly.inputs.frames import column_at, is_frame, missing_in
 from properly.inputs.labels import checked_labels
 from properly.inputs.options import check_boolean, check_interval, checked_count, choose
 from properly.numeric import functions as fn
-from properly.numeric.arrays import Array, constant, namespace
+from properly.numeric.arrays import Array, constant, is_foreign, namespace
 from properly.prevalence.prior import as_prior, log_prior_ratio, shares_of
+from properly.tables.encoder import UnseenCategories
 
 AVERAGE = "average"
 CALIBRATIONS = dict.fromkeys(["auto", "none", *METHODS])
@@ -261,7 +264,21 @@ class BestProbabilities(LogScoreClassifier):
         return log_prior_ratio(here / here.sum(), there, n_classes)
 
     def _read(self, X: Any) -> Any:
-        return known_table(self, super()._read(X), self.categories_, **_FEATURES_AS)
+        matrix = known_table(self, super()._read(X), self.categories_, **_FEATURES_AS)
+        if not is_foreign(X):
+            self._warn_unseen(X, matrix)
+        return matrix
+
+    def _warn_unseen(self, X: Any, matrix: Array) -> None:
+        """Tell of categories that did not occur in training, which count as missing."""
+        for j in self.categories_:
+            if np.isnan(matrix[:, j]).any():
+                values = np.asarray(column_at(X, j) if is_frame(X) else np.asarray(X, dtype=object)[:, j])
+                strange = np.isnan(matrix[:, j]) & ~missing_in(values)
+                if strange.any():
+                    names = getattr(self, "feature_names_in_", range(matrix.shape[1]))
+                    example = str(values[strange][0])
+                    warnings.warn(UnseenCategories("X", str(names[j]), example, int(strange.sum())), stacklevel=4)
 
     def _log_scores(self, X: Any) -> Array:
         parts = [part.model.log_probabilities(X) for part in self.parts_]
