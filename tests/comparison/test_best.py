@@ -294,6 +294,7 @@ def test_wrong_options(rows, options, message):
 def test_data_that_say_nothing():
     model = BestProbabilities("logistic,tree", cv=2).fit(np.zeros((40, 2)), np.arange(40) % 2)
     assert_allclose(model.predict_proba(np.zeros((1, 2))), 0.5, atol=0.05)
+    assert [part.name for part in model.parts_] == ["logistic"]  # not an average of equal models
     with pytest.raises(ValueError, match="class"):
         BestProbabilities("logistic").fit(np.zeros((5, 1)), np.zeros(5))
 
