@@ -17,7 +17,8 @@ def modules_after(statement: str) -> set[str]:
     return set(done.stdout.split())
 
 
-OPTIONAL = {"lightgbm", "matplotlib", "onnx", "pandas", "polars", "pyarrow", "rich", "skops", "statsmodels"}
+OPTIONAL = {"dask", "distributed", "lightgbm", "matplotlib", "onnx", "pandas", "polars", "pyarrow", "pyspark"}
+OPTIONAL |= {"rich", "skops", "statsmodels"}
 MODULES = sorted(set(properly.__all__) - {"__version__", "load", "load_metadata", "save"})
 
 

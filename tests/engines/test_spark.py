@@ -95,11 +95,11 @@ def test_the_estimator_of_spark_ml(frame, tmp_path):
     np.testing.assert_allclose(model.estimator.coef_, whole.coef_, atol=1e-9)
     model.write().overwrite().save(str(tmp_path / "model"))
     for each in (model, SparkModel.load(str(tmp_path / "model"))):
-        rows = each.transform(frame).toPandas()
-        inputs = rows[NAMES].to_numpy()
-        p = np.array([vector.toArray() for vector in rows["probability"]])
+        rows = each.transform(frame).collect()  # toPandas warns about pandas 3
+        inputs = np.array([[row[name] for name in NAMES] for row in rows])
+        p = np.array([row["probability"].toArray() for row in rows])
         np.testing.assert_allclose(p, whole.predict_proba(inputs), atol=1e-9)
-        np.testing.assert_array_equal(rows["prediction"], whole.predict(inputs))
+        np.testing.assert_array_equal([row["prediction"] for row in rows], whole.predict(inputs))
     classifier.write().overwrite().save(str(tmp_path / "classifier"))
     loaded = SparkClassifier.load(str(tmp_path / "classifier"))
     assert loaded.estimator.C == 0.5
