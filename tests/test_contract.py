@@ -134,7 +134,9 @@ SUPERVISED = [  # those that learn from features and a label for every row, with
 
 
 @pytest.mark.parametrize("kind", [each for each in SUPERVISED if each.id not in OF_TWO_CLASSES])
-def test_a_class_whose_rows_have_weight_0_has_probability_0(kind):
+def test_a_class_whose_rows_have_weight_0_has_probability_0(kind, monkeypatch):
+    without_chance = {"extra_trees": False, "max_features": 1.0, "max_samples": 1.0}  # which is drawn for each class
+    monkeypatch.setitem(ARGUMENTS, "ProperBoostingClassifier", {"n_jobs": 1, **without_chance})
     counted = FOUR != "b"
     model, without = fitted(kind, FOUR, counted.astype(float))[0], fitted(kind, FOUR[counted], rows=counted)[0]
     p = model.predict_proba(X)
@@ -153,7 +155,7 @@ def test_a_single_class_with_weight_is_certain(kind, kept):
     assert np.all(model.predict(X) == kept)
 
 
-@pytest.mark.filterwarnings("ignore:no weak learner lowers")
+@pytest.mark.filterwarnings("ignore:no weak learner lowers", "ignore:no two classes have two rows each")
 @pytest.mark.parametrize("kind", [each for each in SUPERVISED if "CV" not in each.id])  # those need two rows
 def test_a_rare_class_can_be_bagged(kind):
     rare = np.where(np.arange(len(Y)) == 0, 1, 0)  # a third of the bootstrap samples lack this row

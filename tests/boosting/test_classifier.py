@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.metrics import log_loss
+from sklearn.model_selection import KFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from properly.boosting import ProperBoostingClassifier
@@ -398,6 +399,14 @@ def test_a_class_of_one_row_cannot_be_held_out():
         model = few(min_samples_leaf=1).fit(X, y)
     assert not len(model.validation_losses_[0])
     np.testing.assert_allclose(model.predict_proba(X)[:, 1], 1.0 / 40.0)
+
+
+@pytest.mark.parametrize("cv", [3, KFold(3), [(np.arange(20), np.arange(20, 40))]], ids=["folds", "splitter", "pairs"])
+def test_rows_of_one_class_need_no_split(cv):
+    X, y = np.arange(40.0)[:, None], np.arange(40) % 2
+    model = few(cv=cv).fit(X, y, 1.0 - y)
+    assert model.best_iteration_.tolist() == [0]
+    np.testing.assert_array_equal(model.predict_proba(X), np.tile([1.0, 0.0], (40, 1)))
 
 
 @pytest.mark.parametrize("early_stopping", [True, False])

@@ -18,7 +18,8 @@ def tree(**options):
 
 
 def booster(**options):
-    return ProperBoostingClassifier(n_estimators=10, early_stopping=False, n_jobs=1, **options)
+    quick = {"n_estimators": 10, "learning_rate": 0.2, "early_stopping": False, "random_state": 0, "n_jobs": 1}
+    return ProperBoostingClassifier(**quick, **options)
 
 
 BOTH = pytest.mark.parametrize("model", [tree, booster])

@@ -227,12 +227,13 @@ class ProperBoostingClassifier(LinkScoreClassifier):
             splits = splits_of(self.cv, rows.codes, counted, len(codes), random)
         if given is None and self.early_stopping and not splits:
             limits = limits._replace(n_estimators=0)
-            warnings.warn(
-                "no two classes have two rows each, so that none can be held out to find the number of trees, and "
-                "every row gets the base rates; pass eval_set, or set early_stopping=False.",
-                UserWarning,
-                stacklevel=2,
-            )
+            if len(np.unique(rows.codes)) > 1:  # a single class is certain
+                warnings.warn(
+                    "no two classes have two rows each, so that none can be held out to find the number of trees, and "
+                    "every row gets the base rates; pass eval_set, or set early_stopping=False.",
+                    UserWarning,
+                    stacklevel=2,
+                )
         trainer = Trainer(rows, len(self.classes_), given, splits, list(self.categories_), params)
         self.link_ = composite.link if isinstance(composite, Composite) else None
         scored = [1] if self.link_ is None or len(self.classes_) == 2 else range(len(self.classes_))

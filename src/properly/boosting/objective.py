@@ -96,8 +96,8 @@ class Objective:
       Friedman, Hastie & Tibshirani (2000) bound the working response of LogitBoost for the same reason).
 
     With log loss and the logit the first three are one: p (1-p), LightGBM's own; for the softmax it is K/(K-1) p (1-p),
-    since the K scores of a row move at once. Weights are divided by their mean, so that none is too small or too large
-    for float32.
+    since the scores of a row move at once; K counts the classes that occur. Weights are divided by their mean, so that
+    none is too small or too large for float32.
     """
 
     def __init__(self, composite: AnyComposite, labels: Labels) -> None:
@@ -105,6 +105,9 @@ class Objective:
         if isinstance(composite, Composite):
             self.log_loss = Composite(LogLoss(), composite.link)
             self.longest *= _per_log_odds(composite.link, *labels.rates)
+        else:
+            n_classes = max(len(np.unique(labels.target)), 2)
+            self.together = n_classes / (n_classes - 1.0)
         self.scale: float | None = None
         self.weight = labels.weight / labels.weight.mean()
         self.weighted = bool(np.any(self.weight != 1.0))
@@ -121,10 +124,10 @@ class Objective:
     def _derivatives(self, v: Array) -> tuple[Array, Array]:
         composite, target = self.composite, self.labels.target
         if isinstance(composite, SoftmaxComposite):
-            p, n_classes = softmax(v, axis=1), v.shape[1]
+            p = softmax(v, axis=1)
             gradient = p.copy()
             gradient[np.arange(len(p)), target] -= 1.0
-            return gradient, n_classes / (n_classes - 1.0) * p * (1.0 - p)
+            return gradient, self.together * p * (1.0 - p)
         usual = self.log_loss._expected_curvature(target, v)
         if composite == self.log_loss:
             return composite._gradient(target, v), usual

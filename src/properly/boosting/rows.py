@@ -111,7 +111,8 @@ def splits_of(cv: Any, codes: Indices, counted: Indices, n_rows: int, random: np
     """Training and held-out rows of a number of folds, or of what else scikit-learn takes as `cv`.
 
     `codes` are the classes of the rows `counted`, which have a positive weight, among `n_rows`; the result numbers
-    them. A split needs two classes to fit to; held-out rows of other classes are left out.
+    them. A split needs two classes to fit to; held-out rows of other classes are left out. If all rows are of one
+    class, there are no splits.
     """
     if isinstance(cv, Integral):
         return stratified_splits(codes, checked_count(cv, "cv", 2), random)
@@ -125,7 +126,7 @@ def splits_of(cv: Any, codes: Indices, counted: Indices, n_rows: int, random: np
         test = test[np.isin(codes[test], known)]
         if len(known) > 1 and len(test):
             found.append((train, test))
-    if not found:
+    if not found and len(np.unique(codes)) > 1:
         raise ValueError(
             "cv must have a split with training rows of two classes and a held-out row of one of them; use stratified "
             "splits, or a number of folds."
