@@ -93,7 +93,8 @@ def test_calibration_by_name_is_for_all(properly, train, calibration):
     done = properly("fit", train, "--target", "left", *TWO, "--calibration", calibration, "--json")
     assert done.code == 0, done.err
     names = {each["name"] for each in done.summary["leaderboard"]}
-    assert names == {"logistic + calibration", "tree + calibration", "average"}
+    assert names - {"average"} == {"logistic + calibration", "tree + calibration"}  # isotonic says 0: no average
+    assert ("average" in names) == (calibration == "platt")
     assert load("model.skops").predict_proba(read_table(train)).shape == (600, 2)
 
 
@@ -121,8 +122,9 @@ def test_weights(properly, write, customers):
     weighted = write("weighted.csv", columns | {"times": weight})
     rows = np.repeat(np.arange(600), weight)
     repeated = write("repeated.csv", {name: pa.array(values).take(rows) for name, values in columns.items()})
-    properly("fit", weighted, "--target", "left", *FAST, "--weight", "times", "-o", "a.skops")
-    properly("fit", repeated, "--target", "left", *FAST, "-o", "b.skops")
+    plain = ("--method", "firth", "--calibration", "none")  # a penalty would be chosen on other folds
+    properly("fit", weighted, "--target", "left", *plain, "--weight", "times", "-o", "a.skops")
+    properly("fit", repeated, "--target", "left", *plain, "-o", "b.skops")
     table = pa.table(columns)
     assert_allclose(load("a.skops").predict_proba(table), load("b.skops").predict_proba(table), atol=1e-6)
 
@@ -185,7 +187,7 @@ def test_auto_leaves_out_what_does_not_suit(monkeypatch):
         build_candidates(["firth"], Setting([50, 40, 10], [], 0))
     found, notes = build_candidates(["auto"], Setting([500_000, 500_000], [], 0, n_features=30))
     assert "kernel" not in found
-    assert "kernel was not tried, since it takes long with 1,000,000 rows, 30 features and 2 classes" in notes[0]
+    assert "kernel was not tried, since it takes long with 1,000,000 rows, 30 features and 2 classes" in " ".join(notes)
     assert build_candidates(["kernel"], Setting([500_000, 500_000], [], 0, n_features=30))[0]
 
 

@@ -38,7 +38,7 @@ def test_every_option_exists():
 
 
 def test_methods_formats_and_exit_codes_are_listed():
-    for name, candidate in CANDIDATES.items():
+    for name, candidate in ((name, each) for name, each in CANDIDATES.items() if each.saved):
         assert f"| `{candidate.usage(name)}` | {candidate.about}" in GUIDE
     assert all(f"`{ending}`" in GUIDE for ending in FORMATS)
     assert all(f"| {code} |" in GUIDE for code in (OK, FAILED, MISUSED, CHECK_FAILED, INTERRUPTED, TERMINATED))

@@ -84,8 +84,8 @@ def predict_table(
     Returns
     -------
     dict
-        The "output" file, the number of its "rows", the names of the added "columns", and "unseen", the number of rows
-        with a category that did not occur in training, by column.
+        The "output" file, the number of its "rows", the names of the added "columns", and, if there are any, "unseen":
+        the number of rows with a category that did not occur in training, by column.
     """
     loaded = load_model(model, read_key(key_file), max_bytes)
     if not isinstance(loaded, properly.tables.TableClassifier):
@@ -162,7 +162,8 @@ def score_table(
 
         n_rows = tables.write_batches(output, schema, scored())
     strange.warn()
-    return {"output": output, "rows": n_rows, "columns": added, "unseen": strange.rows}
+    found = {"output": output, "rows": n_rows, "columns": added}
+    return found | {"unseen": strange.rows} if strange.rows else found
 
 
 class _Unseen:

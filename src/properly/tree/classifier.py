@@ -123,10 +123,10 @@ class ProperTreeClassifier(LogScoreClassifier):
     >>> model = ProperTreeClassifier(CostWeightedLoss(0.3), max_depth=2).fit(X, y)
     >>> print(model.export_text(["x1", "x2"]))
     P(1) = 0.507, weight 2000
-    ├─ x2 ≤ 0.144946: P(1) = 0.173, weight 291
-    │  ├─ x1 ≤ 0.300511: P(1) = 0.434, weight 80
-    │  └─ x1 > 0.300511: P(1) = 0.072, weight 211
-    └─ x2 > 0.144946: P(1) = 0.565, weight 1709
+    ├─ x2 ≤ 0.144946: P(1) = 0.183, weight 291
+    │  ├─ x1 ≤ 0.300511: P(1) = 0.409, weight 80
+    │  └─ x1 > 0.300511: P(1) = 0.076, weight 211
+    └─ x2 > 0.144946: P(1) = 0.564, weight 1709
     """
 
     loss: str | Loss = "log"
