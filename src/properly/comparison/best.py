@@ -42,7 +42,7 @@ _AVERAGE_REASON = (
 _MANY_ROWS, _MOST_ROWS = 50_000, 20_000  # of more than the first, the second are drawn to compare models
 _FEW_LEVELS = 10
 _CELLS_FOR_THREADS = 1_000_000
-_TIE = 1e-4  # scores that differ by a smaller share are the same
+_TIE = 1e-4  # scores that differ by a smaller share are taken as equal
 _FEW_ROWS = 1_000  # with fewer, folds are made several times
 _REPEATS = 2
 Progress = Callable[[float, str], None]
@@ -79,7 +79,8 @@ class BestProbabilities(LogScoreClassifier):
     ln p = Σ_m b_m ln p_m less a constant in every row. The weights minimise the log loss of held-out predictions, with
     a prior that all count equally; for what is reported, again without the fold in question. The average, fitted to all
     rows, is the result, unless its log loss exceeds that of the best single model by more than two standard errors of
-    their difference, or does not differ from that of the simplest. ``properly fit`` does the same with tables in files.
+    their difference: then that one is taken. If it is no better than the simplest candidate, one model is taken as with
+    `single`. ``properly fit`` does the same with tables in files.
 
     Parameters
     ----------
@@ -215,19 +216,18 @@ class BestProbabilities(LogScoreClassifier):
         """Compare, choose, and fit to all rows what is chosen."""
         found, seconds = search.competitors()
         names, choice, reason = search.usable() if not self.single else [], None, ""
+        scores = {name: _score(p, search.rows) for name, p in found.items()}
+        by_simplicity = self.single  # whether the simplest model within the noise is taken
         if len(names) > 1:
             self._tell(0.96, AVERAGE)
             start = perf_counter()
             found[AVERAGE] = np.exp(cross_weighted(search.forms_of(names), search.rows))
             seconds[AVERAGE] = sum(each.seconds for each in search.tried.values()) + perf_counter() - start
-            if as_good(found, AVERAGE, search.rows, _ERRORS):
+            by_simplicity = next(iter(scores.values())) <= (1.0 + _TIE) * _score(found[AVERAGE], search.rows)
+            if as_good(found, AVERAGE, search.rows, _ERRORS) and not by_simplicity:
                 choice, reason = AVERAGE, _AVERAGE_REASON
-            scores = {name: _score(p, search.rows) for name, p in found.items()}
-            simplest = next(iter(found))
-            if scores[simplest] <= (1.0 + _TIE) * scores[AVERAGE]:
-                choice, reason = simplest, "the simplest model, and the others have the same score"
-        if choice is None and not self.single:
-            choice = min(found, key=lambda each: _score(found[each], search.rows))
+        if choice is None and not by_simplicity:
+            choice = min(scores, key=scores.__getitem__)
         self._conclude(search, found, seconds, choice, reason)
 
     def _conclude(
