@@ -205,6 +205,7 @@ def test_many_rows_are_compared_on_a_sample(rows, monkeypatch):
     X, y = rows
     monkeypatch.setattr("properly.comparison.best._MANY_ROWS", 1000)
     monkeypatch.setattr("properly.comparison.best._MOST_ROWS", 400)
+    monkeypatch.setattr("properly.comparison.rows._ENOUGH_OF_A_CLASS", 1)
     model = BestProbabilities("logistic,tree").fit(X, y)
     assert "models were compared on a sample of 401 rows, and fitted to all" in model.notes_
     assert model.comparison_.n_rows == 401
@@ -367,3 +368,54 @@ sys.exit(main(["fit", "train.csv", "--target", "y", "--method", "logistic,long",
     assert process.returncode == 0
     assert "Model:  model.skops" in out
     assert properly.load(tmp_path / "model.skops").predict_proba({"x": [0.0]}).shape == (1, 2)
+
+
+def test_weights_of_the_average_follow_time(rows):
+    """Calibrated predictions begin a period later than others; no fold learns from what is not there."""
+    X, y = rows
+    model = BestProbabilities("logistic,tree", calibration="platt").fit(X, y, time=np.arange(len(y)))
+    comparison = model.comparison_
+    at = comparison.judged
+    assert np.isfinite(comparison.probabilities[AVERAGE][at]).all()
+    second = comparison.folds == comparison.folds[at].min() + 1
+    parts = [np.log(comparison.probabilities[f"{name} + calibration"]) for name in ("logistic", "tree")]
+    first = comparison.folds == comparison.folds[at].min()
+    codes = np.searchsorted(["no", "yes"], y)
+    weights = average_weights(np.array([part[first] for part in parts]), codes[first])
+    expected = average(np.array([part[second] for part in parts]), weights)
+    assert_allclose(np.log(comparison.probabilities[AVERAGE][second]), expected, rtol=1e-5)
+    with pytest.raises(ValueError, match="time must be numbers or dates"):
+        BestProbabilities("logistic").fit(X, y, time=["soon"] * len(y))
+
+
+def test_rows_of_weight_zero_change_nothing(rows):
+    X, y = rows
+    outliers = np.full((100, 3), 50.0)
+    given = {"calibration": "none", "cv": 3}
+    plain = BestProbabilities("logistic", **given).fit(X[:400], y[:400], np.ones(400))
+    weight = np.repeat([1.0, 0.0], [400, 100])
+    both = np.vstack([X[:400], outliers]), np.append(y[:400], ["yes"] * 100)
+    assert_allclose(
+        BestProbabilities("logistic", **given).fit(*both, weight).predict_proba(X), plain.predict_proba(X), atol=1e-9
+    )
+
+
+def test_ctrl_c_in_the_last_fits_keeps_the_best(rows):
+    X, y = rows
+
+    def stop(share, note):
+        if share > 0.955:
+            raise KeyboardInterrupt
+
+    model = BestProbabilities("logistic,additive", keep_best=True, progress=stop).fit(X, y)
+    if not model.interrupted_:  # the best single model needed no further fit
+        assert len(model.parts_) == 1
+    assert model.predict_proba(X).shape == (1200, 2)
+    assert not hasattr(model, "_ongoing")
+
+
+@pytest.mark.parametrize("method", [[], None, 5])
+def test_methods_must_be_names(rows, method):
+    X, y = rows
+    with pytest.raises(ValueError, match="method must be a name or a list of names"):
+        BestProbabilities(method).fit(X, y)

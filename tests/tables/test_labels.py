@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from properly.inputs.options import Misuse
+from properly.inputs.misuse import Misuse
 from properly.tables.base import Place
 from properly.tables.targets import class_labels, class_named
 

@@ -3,7 +3,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from properly.inputs.options import Misuse
+from properly.inputs.misuse import Misuse
 from properly.tables import TableError, write_batches
 from properly.tables.targets import columns_of_classes, read_predictions
 

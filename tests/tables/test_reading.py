@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from properly.files import FORMATS
-from properly.inputs.options import Misuse
+from properly.inputs.misuse import Misuse
 from properly.tables import TableError, TableFile, as_table, read_batches, read_table, write_batches
 
 TABLE = pa.table(

@@ -19,7 +19,8 @@ from properly.diagnostics.murphy import murphy_of
 from properly.diagnostics.reliability import multiclass_reliability_of, reliability_of
 from properly.inputs.forecast import Forecast, Groups, read_clusters, read_forecast, read_groups, read_probabilities
 from properly.inputs.labels import positive_last
-from properly.inputs.options import Misuse, check_interval
+from properly.inputs.misuse import Misuse
+from properly.inputs.options import check_interval
 from properly.losses import LogLoss
 from properly.metrics.calibration_error import smooth_error_of
 from properly.metrics.calibration_tests import calibration_test_of

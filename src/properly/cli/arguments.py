@@ -16,7 +16,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from properly import files
 from properly.files import FORMATS, FilePath
-from properly.inputs.options import Misuse
+from properly.inputs.misuse import Misuse
 
 __all__ = ["Arguments", "Misuse", "checked"]
 
@@ -35,7 +35,7 @@ def require_distinct(**columns: str | Sequence[str] | None) -> None:
 
     >>> require_distinct(target="y", weight="y")
     Traceback (most recent call last):
-    properly.inputs.options.Misuse: target and weight name the same column, 'y'; each needs its own.
+    properly.inputs.misuse.Misuse: target and weight name the same column, 'y'; each needs its own.
     """
     taken: dict[str, str] = {}
     for argument, given in columns.items():
@@ -59,7 +59,7 @@ def checked(**rules: Rule) -> Callable[[Callable[P, R]], Callable[P, R]]:
     3
     >>> fit(folds=1)
     Traceback (most recent call last):
-    properly.inputs.options.Misuse: folds: must be a whole number of at least 2, got 1.
+    properly.inputs.misuse.Misuse: folds: must be a whole number of at least 2, got 1.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:

@@ -128,7 +128,7 @@ def audit_table(
             cluster=cluster,
             weight=weight,
             against=against,
-            needs_positive=None if costs is None else "the order of costs",
+            needs_positive="the order of costs" if costs is not None else against and f"the column {against!r}",
             separator=separator,
             decimal=decimal,
         )

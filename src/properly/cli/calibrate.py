@@ -29,7 +29,7 @@ from properly.cli.arguments import (
 )
 from properly.cli.main import show_warnings
 from properly.files import FilePath, atomic_path, displayed, sha256_of
-from properly.inputs.options import Misuse
+from properly.inputs.misuse import Misuse
 from properly.progress import progress
 
 if TYPE_CHECKING:

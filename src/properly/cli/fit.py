@@ -15,8 +15,6 @@ from contextlib import nullcontext
 from math import isnan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 import properly
 from properly.cli.arguments import (
     NOTATION,
@@ -40,7 +38,7 @@ from properly.cli.main import show_warnings, table_of
 from properly.cli.signals import rescued_by
 from properly.comparison.candidates import CANDIDATES, checked_methods
 from properly.files import FilePath, atomic_path, displayed, sha256_of
-from properly.inputs.options import Misuse
+from properly.inputs.misuse import Misuse
 from properly.progress import progress
 
 if TYPE_CHECKING:
@@ -363,17 +361,14 @@ def _importances(best: BestProbabilities, rows: Rows, seed: int) -> Importances 
 
 
 def _audit(comparison: Comparison, rows: Rows, classes: list[str], seed: int) -> Audit:
-    """Of the chosen model's probabilities for held-out rows; where folds were repeated, a row has several."""
-    at, repeats, n_rows = comparison.judged, comparison.repeats, len(rows.labels.codes)
-    weight, cluster = rows.weight, rows.group
-    if repeats > 1:
-        weight = (np.ones(n_rows) if weight is None else weight) / repeats
-        cluster = np.arange(n_rows) if cluster is None else cluster
+    """Of the chosen model's probabilities for held-out rows; where folds were made twice, of the first time."""
+    n_rows = len(rows.labels.codes)
+    at = comparison.judged[:n_rows]
     return properly.audit.audit(
-        np.tile(rows.labels.codes, repeats)[at],
-        comparison.probabilities[comparison.choice][at],
-        sample_weight=None if weight is None else np.tile(weight, repeats)[at],
-        cluster=None if cluster is None else np.tile(cluster, repeats)[at],
+        rows.labels.codes[at],
+        comparison.probabilities[comparison.choice][:n_rows][at],
+        sample_weight=None if rows.weight is None else rows.weight[at],
+        cluster=None if rows.group is None else rows.group[at],
         classes=range(len(classes)),
         class_names=classes,
         random_state=seed,
@@ -407,7 +402,7 @@ def show(summary: dict[str, Any], console: Any) -> None:
         parts = [
             [each["name"], f"{each['weight']:.2f}", _cost(each["cost_of_leaving_out"])] for each in summary["parts"]
         ]
-        console.print(table_of(["model", "weight", "log loss without it"], parts))
+        console.print(table_of(["model", "weight", "rise without it"], parts))
     for note in summary["notes"]:
         console.print(f"Note: {note}.")
     console.print(_files_of(summary))

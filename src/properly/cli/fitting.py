@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import properly
 from properly.cli.arguments import require_distinct
-from properly.inputs.options import Misuse
+from properly.inputs.misuse import Misuse
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -20,8 +20,8 @@ from properly.cli.arguments import Arguments
 from properly.cli.signals import Terminated, heard_in_time
 from properly.cli.standard_input import standard_input
 from properly.files import FORMATS, FilePath, displayed, written_files
+from properly.inputs.misuse import Misuse
 from properly.inputs.optional import require
-from properly.inputs.options import Misuse
 from properly.progress import visible
 
 # Commands and what they are for, in the order in which a newcomer needs them; each is a module of this package.

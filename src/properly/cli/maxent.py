@@ -30,7 +30,7 @@ from properly.cli.arguments import (
 )
 from properly.cli.predict import score_table, scored_path
 from properly.files import FilePath, displayed, sha256_of
-from properly.inputs.options import Misuse
+from properly.inputs.misuse import Misuse
 from properly.progress import progress
 
 _SCALES = ("cloglog", "logistic", "raw", "probability")

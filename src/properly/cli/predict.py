@@ -26,7 +26,7 @@ from properly.cli.arguments import (
     whole,
 )
 from properly.files import FilePath
-from properly.inputs.options import Misuse
+from properly.inputs.misuse import Misuse
 from properly.progress import progress
 
 _UNSEEN = ("missing", "refuse")

@@ -75,7 +75,11 @@ def _rescued() -> bool:
     function, left = _RESCUES[-1]
     if left.wait(_PATIENCE):
         return True
-    if said := function():
+    try:
+        said = function()
+    except Exception:  # the process ends as if there had been nothing to save
+        return False
+    if said:
         print(said, flush=True)
         os._exit(0)
     return False

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from properly.files import displayed, displayed_as
-from properly.inputs.options import Misuse
+from properly.inputs.misuse import Misuse
 
 _OUTPUTS = ("-o", "--output", "--report", "--scored")  # whose files are not read
 

@@ -1,8 +1,12 @@
 """Which of several models gives the best probabilities for held-out rows, and the best that a table allows."""
 
-from properly.comparison.best import AVERAGE, BestProbabilities, Part
-from properly.comparison.comparing import CALIBRATED, Comparison, compare
-from properly.crossfit import cross_calibrated, stratified_folds
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from properly.comparison.best import AVERAGE, BestProbabilities, Part
+    from properly.comparison.comparing import CALIBRATED, Comparison, compare
+    from properly.crossfit import cross_calibrated, stratified_folds
 
 __all__ = [
     "AVERAGE",
@@ -14,3 +18,23 @@ __all__ = [
     "cross_calibrated",
     "stratified_folds",
 ]
+
+# Where they are: the command line reads the table of candidates for its help, and must not load the models for that.
+_MODULES = {
+    "comparison.best": ("AVERAGE", "BestProbabilities", "Part"),
+    "comparison.comparing": ("CALIBRATED", "Comparison", "compare"),
+    "crossfit": ("cross_calibrated", "stratified_folds"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _MODULES.items():
+        if name in names:
+            return getattr(import_module(f"properly.{module}"), name)
+    if name in ("averaging", "best", "candidates", "comparing", "rows", "tuning"):
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -56,10 +56,15 @@ def average_weights(log_p: Array, codes: NDArray[np.intp], row_weight: Array | N
 
 
 def cross_weighted(log_p: Array, rows: Rows) -> Array:
-    """Held-out log-probabilities (n, K) of the average, its weights for every fold from the other folds."""
+    """Held-out log-probabilities (n, K) of the average, its weights for every fold from the other folds.
+
+    Where these have no predictions of every model, as before the first period that is judged, weights are equal.
+    """
+    known = np.isfinite(log_p).all(axis=(0, 2))
     codes, weight = rows.repeated(rows.codes), None if rows.weight is None else rows.repeated(rows.weight)
 
     def learn_apply(train: Mask, test: Mask) -> Array:
+        train = train & known
         weights = average_weights(log_p[:, train], codes[train], None if weight is None else weight[train])
         return average(log_p[:, test], weights)
 

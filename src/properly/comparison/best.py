@@ -25,6 +25,7 @@ from properly.inputs.features import known_table, training_table
 from properly.inputs.frames import column_at, is_frame, missing_in
 from properly.inputs.labels import checked_labels
 from properly.inputs.options import check_boolean, check_interval, checked_count, choose
+from properly.inputs.weights import checked_weight
 from properly.numeric import functions as fn
 from properly.numeric.arrays import Array, constant, is_foreign, namespace
 from properly.prevalence.prior import as_prior, log_prior_ratio, shares_of
@@ -175,11 +176,13 @@ class BestProbabilities(LogScoreClassifier):
         self.classes_, codes = checked_labels(y)
         X, codes, self.categories_ = training_table(self, X, codes, self.categorical_features, **_FEATURES_AS)
         self.log_ratio_ = self._prior_change(codes, sample_weight)
-        repeats = _REPEATS if len(codes) < _FEW_ROWS else 1
-        rows = Rows.divided(codes, self.cv, sample_weight, self.random_state, group, time, True, repeats)
+        weight = checked_weight(sample_weight, len(codes))
+        n_counted = len(codes) if weight is None else int(np.count_nonzero(weight))
+        repeats = _REPEATS if n_counted < _FEW_ROWS else 1
+        rows = Rows.divided(self.classes_[codes], self.cv, sample_weight, self.random_state, group, time, True, repeats)
         setting = _setting(X, rows, list(self.categories_), self.random_state)
         options, notes = build_candidates(methods, setting)
-        compared, at = rows.sampled(_MOST_ROWS, self.random_state) if len(codes) > _MANY_ROWS else (rows, slice(None))
+        compared, at = rows.sampled(_MOST_ROWS, self.random_state) if n_counted > _MANY_ROWS else (rows, slice(None))
         if compared is not rows:
             notes.insert(0, f"models were compared on a sample of {len(compared.codes):,} rows, and fitted to all")
         self._ongoing = Search(
@@ -188,13 +191,13 @@ class BestProbabilities(LogScoreClassifier):
         self.interrupted_ = False
         try:
             self._ongoing.run(options)
+            self._finish(self._ongoing)
         except KeyboardInterrupt:
             if not (self.keep_best and self._ongoing.fitted):
                 raise
             self.end_early()
-        else:
-            self._finish(self._ongoing)
-        del self._ongoing
+        finally:
+            del self._ongoing
         return self
 
     def end_early(self) -> None:
@@ -202,13 +205,12 @@ class BestProbabilities(LogScoreClassifier):
 
         The candidate at work is given up. Does nothing if there is no such model.
         """
-        search = self._ongoing
-        if search.fitted:
+        search = getattr(self, "_ongoing", None)
+        if search is not None and search.fitted and not self.interrupted_:
             self.interrupted_ = True
             search.notes.append("the search was interrupted")
             found, seconds = search.competitors()
-            (name,) = search.fitted
-            forms = [each for each in found if each.removesuffix(CALIBRATED) == name]
+            forms = [each for each in found if each.removesuffix(CALIBRATED) == search.best]
             choice = min(forms, key=lambda each: _score(found[each], search.rows))
             self._conclude(search, found, seconds, choice)
 
@@ -307,7 +309,8 @@ class BestProbabilities(LogScoreClassifier):
     def __getstate__(self) -> dict[str, Any]:
         # Held-out predictions are as large as the training data, and what reports progress cannot be saved.
         state = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "comparison_"} | {"progress": None}
+        unsaved = ("comparison_", "_ongoing")
+        return {name: value for name, value in state.items() if name not in unsaved} | {"progress": None}
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -349,6 +352,7 @@ class Search:
         self.skip_failing = skip_failing
         self.tried: dict[str, Tried] = {}
         self.fitted: dict[str, Any] = {}  # to all rows: the best so far, in the end all that are needed
+        self.best = ""
 
     def run(self, options: dict[str, list[Option]]) -> None:
         """Try every candidate, from cheap to dear."""
@@ -392,7 +396,7 @@ class Search:
             return
         self.tried[name] = found._replace(seconds=perf_counter() - start)
         if fitted is not None:
-            self.fitted = {name: fitted}
+            self.fitted, self.best = {name: fitted}, name
 
     @property
     def _method(self) -> str:

@@ -6,17 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
-from sklearn.linear_model import LogisticRegression
-
-from properly.inputs.options import Misuse
-from properly.linear import (
-    GEVCanonicalRegressionCV,
-    ProperLinearClassifier,
-    RareEventLogisticRegression,
-    TailoredLinearClassifierCV,
-)
-from properly.tables.expansions import ExpandedFeatures
-from properly.tables.models import LinearFeatures
+import properly
+from properly.inputs.misuse import Misuse
 
 _CS = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)  # from the strongest penalty on
 _WIDTHS = (0.1, 0.3, 1.0)
@@ -73,7 +64,7 @@ def _path(features: Callable[[Setting], Any], Cs: Sequence[float] = _CS, **optio
 
     def settings(setting: Setting) -> Iterator[Option]:
         built = features(setting)
-        return (Option(built, ProperLinearClassifier(C=C, tol=_ROUGH, **options)) for C in Cs)
+        return (Option(built, properly.linear.ProperLinearClassifier(C=C, tol=_ROUGH, **options)) for C in Cs)
 
     return settings
 
@@ -82,18 +73,22 @@ def _wide_path(kind: str, Cs: Sequence[float], **options: Any) -> Callable[..., 
     """Logistic regression of many features; for several classes by scikit-learn, whose solver is faster there."""
 
     def settings(setting: Setting) -> Iterator[Option]:
+        from sklearn.linear_model import LogisticRegression
+
+        from properly.tables.expansions import ExpandedFeatures
+
         built = ExpandedFeatures(kind, setting.categorical, random_state=setting.seed, **options)
         for C in Cs:
-            by_newton = len(setting.class_rows) == 2
-            yield Option(
-                built, ProperLinearClassifier(C=C, tol=_ROUGH) if by_newton else LogisticRegression(C=C, max_iter=2000)
-            )
+            if len(setting.class_rows) == 2:
+                yield Option(built, properly.linear.ProperLinearClassifier(C=C, tol=_ROUGH))
+            else:
+                yield Option(built, LogisticRegression(C=C, max_iter=2000))
 
     return settings
 
 
 def _linear(setting: Setting) -> Any:
-    return LinearFeatures(setting.categorical)
+    return properly.tables.LinearFeatures(setting.categorical)
 
 
 def _one(build: Callable[[Setting], Any], features: Callable[[Setting], Any] = lambda setting: None) -> Any:
@@ -166,12 +161,12 @@ CANDIDATES: dict[str, Candidate] = {
     "cloglog": Candidate("complementary log-log regression, likewise", _path(_linear, link="cloglog")),
     "firth": Candidate(
         "logistic regression without first-order bias",
-        _one(lambda _: RareEventLogisticRegression("firth"), _linear),
+        _one(lambda _: properly.linear.RareEventLogisticRegression("firth"), _linear),
         two_classes=True,
     ),
     "gev": Candidate(
         "GEV-canonical regression, averaged over its shapes",
-        _one(lambda _: GEVCanonicalRegressionCV(), _linear),
+        _one(lambda _: properly.linear.GEVCanonicalRegressionCV(), _linear),
         effort=2.0,
         suits=lambda setting: setting.n_features <= 300,
         two_classes=True,
@@ -180,7 +175,7 @@ CANDIDATES: dict[str, Candidate] = {
     ),
     "tailored": Candidate(
         "a linear model for decisions at the threshold P",
-        _one(lambda setting: TailoredLinearClassifierCV(setting.number), _linear),
+        _one(lambda setting: properly.linear.TailoredLinearClassifierCV(setting.number), _linear),
         effort=2.0,
         two_classes=True,
         class_rows=10,
@@ -239,7 +234,9 @@ def checked_methods(methods: str | Sequence[str]) -> list[str]:
     >>> checked_methods("logistic,tailored:0.1")
     ['logistic', 'tailored:0.1']
     """
-    wanted = [name.strip() for name in (methods.split(",") if isinstance(methods, str) else methods)]
+    if not isinstance(methods, str) and not (isinstance(methods, Sequence) and methods):
+        raise ValueError(f"method must be a name or a list of names, got {methods!r}")
+    wanted = [str(name).strip() for name in (methods.split(",") if isinstance(methods, str) else methods)]
     for each in wanted:
         name, _, number = each.partition(":")
         if each == "auto":

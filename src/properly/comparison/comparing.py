@@ -28,7 +28,7 @@ from properly.numeric.probabilities import Array
 if TYPE_CHECKING:
     import pandas
 
-_FEWEST = 30  # rows for a difference to be called significant
+_FEWEST = 30  # rows, or groups, for a difference to be called significant
 _DEVIATIONS = float(sc.ndtri(0.5 + 0.5 * CONFIDENCE))  # half the width of an interval, in standard errors
 
 
@@ -158,7 +158,7 @@ def ranked(
         difference_to_best=difference,
         difference_intervals=np.array([(0.0, 0.0), *intervals_to_best]),
         p_values=np.array([1.0, *p_values]),
-        significant=np.array([False, *(p_values <= 1.0 - CONFIDENCE)]) & (len(best) >= _FEWEST),
+        significant=np.array([False, *(p_values <= 1.0 - CONFIDENCE)]) & (len(units.means(best)[1]) >= _FEWEST),
         seconds=np.array([seconds[name] for name in names]),
         choice=choice,
         probabilities={name: probabilities[name] for name in names},

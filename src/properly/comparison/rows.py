@@ -14,6 +14,8 @@ from properly.inputs.labels import checked_labels
 from properly.inputs.weights import checked_weight
 from properly.numeric.probabilities import Array
 
+_ENOUGH_OF_A_CLASS, _MOST_SAMPLED = 200, 50_000  # rows of a sample
+
 
 class Rows(NamedTuple):
     """Checked labels and weights, and the fold in which each row is held out.
@@ -65,8 +67,9 @@ class Rows(NamedTuple):
         return cls(classes, codes, folds, weight, groups)
 
     def sampled(self, most: int, random_state: int) -> tuple[Self, NDArray[np.intp]]:
-        """About so many rows at most, each class with its share, and their numbers."""
+        """About so many rows, each class with its share, and their numbers; more if the rarest class would have few."""
         n_rows, counts = len(self.codes), np.bincount(self.codes)
+        most = min(max(most, n_rows * _ENOUGH_OF_A_CLASS // max(int(counts.min()), 1)), _MOST_SAMPLED)
         if n_rows <= most:
             return self, np.arange(n_rows)
         random = np.random.RandomState(random_state)
@@ -144,11 +147,21 @@ class Rows(NamedTuple):
 def _column(values: ArrayLike, n_rows: int, name: str) -> NDArray[Any]:
     """What a user gave for every row, as the positions of its sorted distinct values."""
     column = np.asarray(values)
+    if name == "time" and column.dtype.kind not in "biufmM":
+        column = _dates(column)
     if column.shape != (n_rows,):
         raise ValueError(f"{name} must have an entry for each of {n_rows} rows, got shape {column.shape}.")
     if missing_in(column).any():
         raise ValueError(f"{name} is missing in row {int(missing_in(column).argmax())}; leave out such rows.")
     return np.unique(column, return_inverse=True)[1]
+
+
+def _dates(column: NDArray[Any]) -> NDArray[Any]:
+    """Texts or objects as dates: in the order of texts the tenth would come before the second."""
+    try:
+        return column.astype("datetime64[us]")
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"time must be numbers or dates such as 2024-05-31, got {column.flat[0]!r}.") from error
 
 
 def _check_oldest(codes: NDArray[Any], classes: NDArray[Any], oldest: Mask) -> None:

@@ -77,6 +77,8 @@ def tune(
     forests may be 0.
     """
     features = _FoldFeatures(X, rows)
+    weight = np.ones(rows.folds.size) if rows.weight is None else rows.repeated(rows.weight)
+    counted = rows.judged & (weight > 0.0)
     found: list[Array] = []
     losses: list[Array] = []
     scores: list[float] = []
@@ -100,15 +102,14 @@ def tune(
         found.append(log_p)
         fitted.append(model)
         losses.append(_losses(log_p if calibration is None else calibrated(log_p, rows, calibration), rows))
-        scores.append(float(np.mean(losses[-1][rows.judged])))
+        scores.append(float(np.average(losses[-1][counted], weights=weight[counted])))
     if len(found) == 1:
         return Tuned(found[0], options[0], fitted[0])
     stacked, lost = np.array(found), np.array(losses)
-    weight = np.ones(lost.shape[1]) if rows.weight is None else rows.repeated(rows.weight)
 
     def best(of: Mask) -> int:
-        counted = of & (weight > 0.0)  # settings that were left have infinite losses
-        return int(np.argmin(lost[:, counted] @ weight[counted]))
+        these = of & (weight > 0.0)  # settings that were left have infinite losses
+        return int(np.argmin(lost[:, these] @ weight[these]))
 
     usual = best(rows.repeated(rows.folds[0] >= 1)) if rows.forward else 0
     chosen = np.nan_to_num(

@@ -16,10 +16,6 @@ T = TypeVar("T")
 Seed = int | np.random.RandomState | None  # of random numbers, as scikit-learn takes it
 
 
-class Misuse(ValueError):
-    """Wrong use: options that contradict each other or the data. On the command line, exit code 2; wrong data are 1."""
-
-
 def choose(key: object, table: Mapping[str, T], name: str) -> T:
     """The table's entry for `key`.
 

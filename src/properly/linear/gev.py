@@ -204,7 +204,7 @@ class _Profile:
                 fit = self.model._fit_one(self.data, composite, self.penalty, start=nearest)
             else:
                 others = [*self.model._starts(xi, self.data, self.penalty), *([] if nearest is None else [nearest])]
-                fit = self.model._fit_one(self.data, composite, self.penalty, further_starts=others)
+                fit = self.model._fit_one(self.data, composite, self.penalty, further_starts=lambda *_: others)
             problem, _ = problem_of(self.data, composite, self.penalty)
             value = problem.point(fit.solution.coef).value + self.penalty.lasso * float(np.abs(fit.coef).sum())
             self.fits[xi] = (float(value), fit)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from properly.inputs.forecast import Forecast, read_binary, read_probabilities
-from properly.inputs.options import Misuse
+from properly.inputs.misuse import Misuse
 from properly.metrics.thresholds import distinct_forecasts
 from properly.numeric.arrays import (
     as_integers,

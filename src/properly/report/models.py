@@ -72,7 +72,7 @@ def parts_section(findings: Findings) -> Markup | None:
         "rise if the model were left out, and the others were weighted anew. It is small where models resemble each "
         "other."
     )
-    head = ("model", "weight", "without it", "")
+    head = ("model", "weight", "rise without it", "")
     shown = table(head, rows, "The models that are averaged, the largest weight first")
     return section("The average", element("p", explanation), shown, id="parts")
 

@@ -87,7 +87,8 @@ def scores_section(findings: Findings) -> Markup:
     for score in audit.scores.values():
         parts = {"as given": score.parts, "recalibrated": score.parts_after}
         if findings.recalibrated is None:
-            parts = {"on held-out rows": score.parts}
+            twice = findings.comparison is not None and findings.comparison.repeats > 1
+            parts = {f"on held-out rows{', of the first division' if twice else ''}": score.parts}
         rows = [(name, *(number(part, 4) for part in each)) for name, each in parts.items() if each is not None]
         if not rows:
             rows = [("as given", number(score.before, 4), "–", "–", "–")]

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from properly.files import FORMATS, Format
+from properly.inputs.misuse import Misuse
 from properly.inputs.optional import require
-from properly.inputs.options import Misuse
 
 
 class _Module:
@@ -155,7 +155,7 @@ def format_of(path: str) -> Format:
     '\\t'
     >>> format_of("a.xlsx")
     Traceback (most recent call last):
-    properly.inputs.options.Misuse: a.xlsx: the ending must be one of .csv, .tsv, .jsonl, .ndjson, .csv.gz, .tsv.gz,
+    properly.inputs.misuse.Misuse: a.xlsx: the ending must be one of .csv, .tsv, .jsonl, .ndjson, .csv.gz, .tsv.gz,
     .jsonl.gz, .ndjson.gz, .csv.zst, .tsv.zst, .jsonl.zst, .ndjson.zst, .parquet, .pq, .arrow, .feather, .ipc.
     """
     return FORMATS[ending_of(path).lower()]

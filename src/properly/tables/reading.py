@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from properly.inputs.options import Misuse
+from properly.inputs.misuse import Misuse
 from properly.tables.base import TableError, arrow, format_of, ipc, is_numeric, parquet, require_columns
 from properly.tables.columns import first_leading_zero, joined_type, typed_column
 from properly.tables.content import check_content

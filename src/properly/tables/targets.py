@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from properly.inputs.forecast import MISSING, Forecast, Groups
 from properly.inputs.labels import positive_of
-from properly.inputs.options import Misuse
+from properly.inputs.misuse import Misuse
 from properly.numeric.probabilities import Array
 from properly.tables.base import (
     Place,

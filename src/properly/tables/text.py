@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from properly.files import Format
-from properly.inputs.options import Misuse
+from properly.inputs.misuse import Misuse
 from properly.tables.base import arrow, compute, csv
 from properly.tables.columns import MISSING
 from properly.tables.content import BYTE_ORDER_MARK, opened
