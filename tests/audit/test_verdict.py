@@ -148,3 +148,9 @@ def test_audit_and_calibrate_agree(forecasts, tmp_path):
     score = audit(y, p).scores["log loss"]
     assert score.before == pytest.approx(summary["log_loss_before"])
     assert score.after == pytest.approx(summary["log_loss_after"], rel=1e-6)
+
+
+def test_few_rows_say_nothing_about_a_gain():
+    """An interval of twelve rows is no statement about what recalibration would gain."""
+    y, p = np.array([0, 1] * 6), np.linspace(0.1, 0.9, 12)
+    assert answer(audit(y, p))[2] == "What recalibration would gain cannot be said from 12 rows."

@@ -18,6 +18,8 @@ KERNEL_ERROR = "squared kernel calibration error"
 RIGHT = SIZES | {KERNEL_ERROR: 0.0}  # the sizes of right probabilities
 _OTHER_CLASS = "if they are for the other class, name that one: --positive, or classes= in Python"
 
+_FEWEST = 30  # rows from which a gain can be told from chance, as when models are compared
+
 
 def verdict(audit: Audit) -> str:
     """One of four words, from the tests, the intervals of the sizes, and what could have been found.
@@ -177,6 +179,8 @@ def _what_is_gained(audit: Audit) -> str:
         return "What recalibration would gain cannot be measured: a class has fewer than two rows."
     if score.gain is None:
         return f"Recalibration changes the {score.name} from {number(score.before)} to {number(score.after)}."
+    if audit.n_rows < _FEWEST:
+        return f"What recalibration would gain cannot be said from {audit.n_rows} rows."
     if score.gain.low > 0.0:
         gained = (
             f"Recalibration lowers the {score.name} by {percent(score.relative_gain, 2)}, "
