@@ -154,6 +154,7 @@ def test_stages_add_up():
     stages = list(model.staged_decision_function(X))
     assert len(stages) == 20
     np.testing.assert_allclose(stages[-1], model.decision_function(X), rtol=1e-9)
+    assert np.array_equal(list(model.staged_predict(X)), [v > 0.0 for v in stages])
     for v, p, loss in zip(stages, model.staged_predict_proba(X), model.train_losses_[0][1:], strict=True):
         np.testing.assert_allclose(p[:, 1], Logit().inverse(v), rtol=1e-12)
         np.testing.assert_allclose(log_loss(y, p), loss, rtol=1e-9)

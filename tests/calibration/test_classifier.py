@@ -526,7 +526,7 @@ def test_errors_name_the_remedy():
     labels = np.where(y3 == 0, "a", "b").astype(object)
     labels[[10, 20, 250]] = "rare"
     assert len(CalibratedClassifier(LogisticRegression(), cv=KFold(3), ensemble=True).fit(X3, labels).pairs_) == 3
-    with pytest.raises(ValueError, match="the held-out rows have none of class 'rare'; hold out more rows"):
+    with pytest.raises(ValueError, match="none of class 'rare'; hold out more rows, or use stratified folds"):
         CalibratedClassifier(LogisticRegression(), cv=ShuffleSplit(1, test_size=0.1, random_state=0)).fit(X3, labels)
     with pytest.raises(ValueError, match=r"method must be one of 'auto', .*got 'sigmoid'"):
         CalibratedClassifier(LogisticRegression(), "sigmoid").fit(X, y)

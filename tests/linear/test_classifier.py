@@ -586,7 +586,8 @@ class TestBadInput:
             ({"class_weight": {0: "a"}}, "class_weight must be numbers"),
             ({"fit_intercept": "yes"}, "fit_intercept must be True or False"),
             ({"class_weight": {7: 1.0}}, "class_weight names 7"),
-            ({"class_weight": {0: -1.0}}, "class_weight must be positive"),
+            ({"class_weight": {0: -1.0}}, "class_weight must be finite and not negative"),
+            ({"class_weight": {0: 0.0, 1: 0.0}}, "nor 0 for every class"),
         ],
     )
     def test_parameters(self, options, message):
@@ -622,6 +623,13 @@ class TestBadInput:
         with pytest.warns(UserWarning, match=r"class_weight names 2, which is not among the classes \[0, 1\]"):
             model = ProperLinearClassifier(class_weight={1: 3.0, 2: 5.0}).fit(X, Y)
         assert np.array_equal(model.coef_, ProperLinearClassifier(class_weight={1: 3.0}).fit(X, Y).coef_)
+
+    def test_class_weight_of_zero_leaves_the_class_out(self):
+        model, seen = ProperLinearClassifier(C=np.inf, class_weight={2: 0.0}).fit(X3, Y3), Y3 != 2
+        without = ProperLinearClassifier(C=np.inf).fit(X3[seen], Y3[seen]).predict_proba(X3)
+        np.testing.assert_allclose(model.predict_proba(X3), np.column_stack([without, 0.0 * without[:, 0]]), atol=1e-6)
+        certain = ProperLinearClassifier(class_weight={0: 0.0}).fit(X, Y)
+        assert np.array_equal(certain.predict_proba(X), np.tile([0.0, 1.0], (len(X), 1)))
 
     def test_prediction(self):
         model = ProperLinearClassifier().fit(X, Y)

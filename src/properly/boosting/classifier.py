@@ -404,6 +404,10 @@ class ProperBoostingClassifier(LinkScoreClassifier):
         """`predict_proba` after 1, 2, ... trees."""
         return map(self._probabilities, self._staged_scores(X))
 
+    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
+        """`predict` after 1, 2, ... trees."""
+        return (chosen(v, self.classes_) for v in self.staged_decision_function(X))
+
     def predict_log_proba(self, X: Any) -> Array:
         """The logarithms of `predict_proba`, also where those underflow."""
         return self._log_probabilities(self._scores(X))

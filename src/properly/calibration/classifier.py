@@ -289,7 +289,9 @@ class CalibratedClassifier(MetaEstimatorMixin, LogScoreClassifier):
             )
         missing = self._missing(codes)
         if missing:
-            raise ValueError(f"the held-out rows have none of class {missing[0]!r}; hold out more rows.")
+            raise ValueError(
+                f"the held-out rows have none of class {missing[0]!r}; hold out more rows, or use stratified folds."
+            )
         times = np.bincount(rows)[rows]
         if weight is not None or times.max() > 1:
             weight = (1.0 if weight is None else weight[rows]) / times

@@ -46,6 +46,8 @@ class LinearClassifier(LinearEstimator):
         if self.class_weight is not None:
             factor = self._class_factor(class_weight, classes)
             engine, class_weight = engine.reweighted(factor), class_weight * factor
+            if np.count_nonzero(class_weight) == 1:
+                return self._certain(engine, classes, class_weight)
         seen, softmax = np.flatnonzero(class_weight), _by_softmax(composite, len(classes))
         if softmax and len(seen) < len(classes):
             engine, class_weight = _rows_of(seen, engine), class_weight[seen]
@@ -95,8 +97,10 @@ class LinearClassifier(LinearEstimator):
             # A fold of a cross-validation may lack a rare class.
             warnings.warn(f"{message}; its weight is not used.", UserWarning, stacklevel=4)
         factor = as_float([self.class_weight.get(label, 1.0) for label in classes.tolist()], "class_weight")
-        if not (np.isfinite(factor).all() and (factor > 0.0).all()):
-            raise ValueError(f"class_weight must be positive and finite, got {self.class_weight!r}.")
+        if not (np.isfinite(factor).all() and (factor >= 0.0).all() and (factor * total > 0.0).any()):
+            raise ValueError(
+                f"class_weight must be finite and not negative, nor 0 for every class, got {self.class_weight!r}."
+            )
         return factor
 
 
@@ -143,8 +147,8 @@ class ProperLinearClassifier(LinearClassifier):
         0 is ridge, 1 is the lasso, between them the elastic net.
     fit_intercept : bool, default True
     class_weight : dict, "balanced" or None, default None
-        Factors on the weights of the classes. The probabilities then refer to the weighted class proportions: correct
-        them afterwards (`properly.prevalence`).
+        Factors on the weights of the classes; a class of factor 0 has probability 0. The probabilities then refer to
+        the weighted class proportions: correct them afterwards (`properly.prevalence`).
     tol : float, default 1e-8
         The fit stops when the Newton decrement √(gᵀH⁻¹g) is at most tol · √L, L the loss of the best constant forecast.
         The loss can then fall by about tol²/2 of L at most, whatever the scale of features, weights or loss.
