@@ -6,7 +6,8 @@ from numpy.testing import assert_allclose
 from sklearn.metrics import log_loss
 
 from properly.calibration import PlattScaling
-from properly.crossfit import cross_calibrated, cross_fitted, stratified_folds
+from properly.crossfit import cross_calibrated, cross_fitted, grouped_folds, stratified_folds, time_folds
+from properly.inputs.misuse import Misuse
 
 
 @pytest.mark.parametrize(("counts", "n_folds"), [([97, 50, 3], 3), ([1000, 13, 7], 5)])
@@ -53,3 +54,11 @@ def test_calibration_of_many_classes():
     assert p.shape == (300, 3)
     overconfident = np.exp(5 * scores) / np.exp(5 * scores).sum(axis=1, keepdims=True)
     assert log_loss(codes, p) < log_loss(codes, overconfident) - 0.5
+
+
+def test_columns_that_are_no_times_or_groups():
+    codes, classes = np.array([0, 1] * 10), np.array(["no", "yes"])
+    with pytest.raises(Misuse, match="all rows are in one group"):
+        grouped_folds(codes, classes, np.zeros(20, dtype=int), 5, 0)
+    with pytest.raises(Misuse, match="all rows have the same time"):
+        time_folds(np.zeros(20), 5)

@@ -11,6 +11,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from properly.calibration.base import Calibrator
 from properly.calibration.methods import calibrator_of
+from properly.inputs.misuse import Misuse
 from properly.numeric.probabilities import Array
 
 Mask = NDArray[np.bool_]
@@ -77,8 +78,13 @@ def grouped_folds(
     used = np.flatnonzero(rarest < len(classes))
     found, kind = np.unique(rarest[used], return_inverse=True)
     holding = [len(np.unique(groups[codes == code])) for code in range(len(classes))]
+    if len(used) < 2:
+        raise Misuse(
+            "all rows are in one group, but at least 2 are needed, to fit to some and hold out others; is it the right "
+            "column?"
+        )
     if min(holding) < 2:
-        raise ValueError(
+        raise Misuse(
             f"class {classes.tolist()[int(np.argmin(holding))]!r} occurs in {min(holding)} group only, but at least 2 "
             "are needed, to fit to some groups and hold out others; add groups, or leave out the column of groups."
         )
@@ -99,8 +105,10 @@ def time_folds(times: Array, n_folds: int) -> NDArray[np.intp]:
     distinct, place, counts = np.unique(times, return_inverse=True, return_counts=True)
     before = np.cumsum(counts) - counts
     folds = np.unique(before * n_folds // len(times), return_inverse=True)[1]
+    if len(distinct) < 2:
+        raise Misuse("all rows have the same time, so that none comes before another; is it the right column?")
     if folds[-1] + 1 < n_folds:
-        raise ValueError(
+        raise Misuse(
             f"the rows have {len(distinct)} different times, too few to divide them into {n_folds} periods; use fewer "
             "folds, or a finer time."
         )
@@ -141,12 +149,13 @@ def cross_calibrated(
     method: str | Calibrator,
     weight: Array | None = None,
     input: str = "probability",
+    tell: Callable[[float], None] = lambda share: None,
     *,
     forward: bool = False,
 ) -> Array:
     """Probabilities of shape (n, K), those of every fold from a calibrator that was fitted to the other folds.
 
-    If `forward`, from one that was fitted to the folds before it, as in `cross_fitted`.
+    If `forward`, from one that was fitted to the folds before it; this and `tell` as in `cross_fitted`.
     """
     scores = scores[:, 1] if scores.ndim == 2 and scores.shape[1] == 2 else scores
 
@@ -155,4 +164,4 @@ def cross_calibrated(
         fitted = calibrator.fit(scores[train], codes[train], None if weight is None else weight[train])
         return fitted.predict_proba(scores[test])
 
-    return cross_fitted(folds, fit_predict, forward=forward)
+    return cross_fitted(folds, fit_predict, tell, forward=forward)

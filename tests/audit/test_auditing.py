@@ -160,6 +160,23 @@ def test_one_row_of_a_class_is_too_few_to_tell():
     assert "cannot be measured" in answer(result)[-1]
 
 
+@pytest.mark.parametrize(("mean", "word"), [(0.001, "unclear"), (0.02, "wrong")])
+def test_an_event_that_did_not_occur(mean, word):
+    p = np.random.default_rng(0).gamma(2.0, 0.5 * mean, 1000)
+    found = audit(np.zeros(1000, dtype=int), p, costs=(1, 20))
+    assert verdict(found) == word
+    assert answer(found)[2].startswith("What recalibration would gain cannot be measured")
+    ratio, intercept = found.sizes["observed/expected"], found.sizes["intercept"]
+    assert ratio.estimate == ratio.low == 0.0
+    assert intercept.low == intercept.estimate == -np.inf
+    # Of right probabilities, more than 0 events occur in 97.5 of 100 cases if 3.7 are expected.
+    assert ratio.excludes(1.0) == (p.sum() > 3.7) == (word == "wrong")
+    assert found.auc is None
+    turned = audit(np.ones(1000, dtype=int), 1.0 - p, costs=(20, 1))
+    assert turned.p_value == pytest.approx(found.p_value, rel=1e-6, abs=0.05)  # of few events it is simulated
+    assert verdict(turned) == word
+
+
 def test_few_rows_prove_nothing():
     y = np.array([0, 1, 0, 1, 1, 0])
     assert verdict(audit(y, np.where(y == 1, 0.9, 0.1))) == "unclear"
@@ -190,13 +207,12 @@ def test_flags_of_groups(forecasts):
         ({"p": [0.1, 1.7, 0.2, 0.3]}, r"\[0, 1\], got 1.7 in row 1"),
         ({"p": [0.1, np.nan, 0.2, 0.3]}, "got nan in row 1"),
         ({"p": [0.1, 0.2]}, "2"),
-        ({"y": [0, 0, 0, 0]}, "one class only, '0'"),
+        ({"y": ["ok"] * 4}, "1 of 2 classes only"),
         ({"y": [0, 1, 2, 3]}, "4 classes"),
         ({"p": ["x", "y", "z", "u"]}, "numbers"),
         ({"y": ["ok", "bad"] * 2}, r"labels 'bad' and 'ok' do not tell .* classes=\['ok', 'bad'\]"),
         ({"sample_weight": [0, 0, 0, 0]}, "zero for every row"),
         ({"sample_weight": [1, -1, 1, 1]}, "-1"),
-        ({"sample_weight": [0, 1, 0, 1]}, "one class only, '1'"),
         ({"sample_weight": [1e300] * 4}, "adds up to 4e.300"),
         ({"sample_weight": [1e-300] * 4}, "adds up to 4e-300"),
         ({"group": ["a", "b"]}, "group must be a label for each row"),
@@ -221,13 +237,20 @@ def test_groups_of_one_row_each_are_a_mistake(forecasts):
 
 
 @pytest.mark.parametrize(
-    "p", [np.full(40, 0.3), np.tile([0.0, 1.0], 20), np.full(40, 1e-300), np.tile([1e-12, 1.0 - 1e-12], 20)]
+    "p",
+    [
+        np.full(40, 0.3),
+        np.tile([0.0, 1.0], 20),
+        np.full(40, 1e-300),
+        np.linspace(1e-310, 1e-308, 40),
+        np.tile([1e-12, 1.0 - 1e-12], 20),
+    ],
 )
 def test_odd_probabilities_have_an_answer(p):
     y = np.arange(40) % 4 == 0
     result = audit(y, p, costs=(1, 2), group=np.arange(40) % 2)
     assert verdict(result) in ("wrong", "right", "nearly right", "unclear")
-    assert all(sentence.endswith(".") for sentence in answer(result))
+    assert all(sentence.endswith(".") and len(sentence) < 400 for sentence in answer(result))
 
 
 @pytest.fixture

@@ -154,3 +154,15 @@ def test_few_rows_say_nothing_about_a_gain():
     """An interval of twelve rows is no statement about what recalibration would gain."""
     y, p = np.array([0, 1] * 6), np.linspace(0.1, 0.9, 12)
     assert answer(audit(y, p))[2] == "What recalibration would gain cannot be said from 12 rows."
+
+
+@pytest.mark.parametrize("mean", [1e-7, 1e-4, 3e-3])
+def test_the_shift_that_few_expected_events_would_show(mean):
+    random = np.random.default_rng(0)
+    p = random.gamma(2.0, 0.5 * mean, 1000)
+    found = audit(np.r_[1, np.zeros(999, dtype=int)], p).detectable
+    assert found.shift < 25.0
+    # So large a number of events under the shift is one that right probabilities nearly never have.
+    events = random.poisson(1000 * found.share, 20_000)
+    usual = np.quantile(random.poisson(p.sum(), 20_000), 0.975)
+    assert 0.7 < np.mean(events > usual) <= 1.0

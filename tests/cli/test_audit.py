@@ -87,7 +87,6 @@ def test_brackets_in_names_are_text(properly, write):
     [
         ({"p": [1.7] * 800}, [], "row 1: a probability must lie in [0, 1], got 1.7"),
         ({"p": ["0.5", *["high"] * 799]}, [], "row 2: a number is needed, got 'high'"),
-        ({"y": ["yes"] * 800}, [], "one class only"),
         ({}, ["--report", "no/such/folder.html"], "no folder"),
     ],
 )

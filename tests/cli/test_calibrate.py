@@ -1,5 +1,7 @@
 """``properly calibrate``."""
 
+from contextlib import contextmanager
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -44,6 +46,21 @@ def test_probabilities_are_recognised(properly, scores):
     assert_allclose(load("c.skops").predict_proba(table), expected, rtol=1e-12)
     forced = properly(*words, "--input", "score")
     assert forced.summary["input"] == "score"
+
+
+def test_progress_moves(properly, scores, monkeypatch):
+    told = []
+
+    @contextmanager
+    def progress(label, total):
+        yield lambda done, note: told.append((done / total, note))
+
+    monkeypatch.setattr("properly.cli.calibrate.progress", progress)
+    properly("calibrate", scores, "--target", "y", "--score", "s")
+    shares = [share for share, _ in told]
+    assert shares == sorted(set(shares)), "it only moves forward"
+    assert told[0] == (0.0, "auto, all rows")
+    assert shares[-1] > 0.8
 
 
 def test_the_map_predicts(properly, scores):

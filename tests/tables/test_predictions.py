@@ -1,3 +1,5 @@
+from contextlib import nullcontext
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -101,9 +103,7 @@ BAD = {
     "text": ({"p": ["0.1", "0.2", "high", "0.1"]}, {}, r"row 3: a number is needed, got 'high'"),
     "no class": ({"y": pa.array([0, 1, None, 1])}, {}, r"'y', row 3: the class is missing"),
     "nan class": ({"y": [0.0, 1.0, 1.0, np.nan]}, {}, r"'y', row 4: the class is missing"),
-    "one class": ({"y": [1, 1, 1, 1]}, {}, "one class only"),
     "weight": ({"w": [1.0, -1.0, 1.0, 1.0]}, {"weight": "w"}, r"'w', row 2: a weight"),
-    "no weight": ({"w": [0.0] * 4}, {"weight": "w"}, "every weight is 0"),
     "sums": ({"0": [0.5] * 4, "1": [0.5, 0.5, 0.4, 0.5]}, {"probability": ["0", "1"]}, "row 3: .* add up to 0.9"),
 }
 
@@ -125,6 +125,52 @@ def test_bad_values_are_named(tmp_path, name, case):
     arguments = {"target": "y", "probability": ["p"]} | options
     with pytest.raises(TableError, match=message):
         read_predictions(path, **arguments)
+
+
+def test_a_column_of_weights_0_is_the_wrong_one(tmp_path):
+    path = write(tmp_path / "a.csv", {"y": [0, 1], "p": [0.1, 0.6], "w": [0, 0]})
+    with pytest.raises(Misuse, match="'w': every weight is 0"):
+        read_predictions(path, "y", ["p"], weight="w")
+
+
+@pytest.mark.parametrize(
+    ("only", "columns", "positive", "classes"),
+    [
+        (0, ["p"], None, ["0", "1"]),
+        (1, ["p"], None, ["0", "1"]),
+        (-1, ["p"], None, ["-1", "1"]),
+        ("No", ["p"], None, ["No", "yes"]),
+        (1, ["p"], "0", ["1", "0"]),
+        ("ok", ["p"], "fraud", ["ok", "fraud"]),
+        ("fraud", ["p"], "fraud", ["not fraud", "fraud"]),
+        ("fraud", ["p_fraud"], None, ["not fraud", "fraud"]),
+        ("ok", ["p_ok", "p_fraud"], None, ["fraud", "ok"]),
+        ("ok", ["p_ok", "p_fraud"], "fraud", ["ok", "fraud"]),
+        (0, ["p_0", "p_1", "p_2"], None, ["0", "1", "2"]),
+    ],
+)
+def test_rows_of_one_class_only(tmp_path, only, columns, positive, classes):
+    share = 1.0 / max(len(columns), 2)
+    path = write(tmp_path / "a.parquet", {"y": [only] * 3} | dict.fromkeys(columns, [share] * 3))
+    with nullcontext() if len(columns) > 1 else pytest.warns(UserWarning, match=f"holds {only!r} only: no row is of"):
+        found = read_predictions(path, "y", columns, positive=positive).forecast
+    assert found.classes.tolist() == classes
+    assert found.codes.tolist() == [classes.index(str(only))] * 3
+
+
+@pytest.mark.filterwarnings("ignore:.*holds 0 only")
+@pytest.mark.parametrize(
+    ("only", "column", "positive", "message"),
+    [
+        ("ok", "p", None, "holds 'ok' only, which does not tell .* --positive CLASS"),
+        (0, "p", "perhaps", "no class 'perhaps'"),
+        (0, "p_0", None, "named after the class '0'"),
+    ],
+)
+def test_one_class_that_does_not_tell_the_other(tmp_path, only, column, positive, message):
+    path = write(tmp_path / "a.parquet", {"y": [only] * 3, column: [0.1] * 3})
+    with pytest.raises(Misuse, match=message):
+        read_predictions(path, "y", [column], positive=positive)
 
 
 def test_values_of_a_dictionary_that_do_not_occur_are_no_classes(tmp_path):

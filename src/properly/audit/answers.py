@@ -6,7 +6,7 @@ from math import ceil, isfinite
 from typing import Any
 
 from properly.audit.confusion import Confusion
-from properly.audit.formatting import count, interval, number, percent
+from properly.audit.formatting import aligned, count, interval, number, percent
 from properly.audit.results import LEVEL, Against, Audit, Decision, Score
 from properly.audit.sizes import SIZES, Size
 from properly.diagnostics import GroupCalibration
@@ -40,10 +40,11 @@ def answer(audit: Audit) -> tuple[str, ...]:
 
 
 def _are_they_right(audit: Audit) -> str:
-    found, rows = verdict(audit), f"{audit.n_rows:,} {'row' if audit.n_rows == 1 else 'rows'}"
+    one, found = audit.n_rows == 1, verdict(audit)
+    rows = f"{audit.n_rows:,} {'row' if one else 'rows'}"
     if audit.total != audit.n_rows:
         rows += f" with a total weight of {count(audit.total)}"
-    shown = f"{rows} show no fault beyond chance ({_means(audit)}; {_p_value(audit.p_value)})"
+    shown = f"{rows} {'shows' if one else 'show'} no fault beyond chance ({_means(audit)}; {_p_value(audit.p_value)})"
     if found == "unclear":
         opening = "There is too little data to tell whether the probabilities are right"
         return f"{opening}: {shown}, but could have missed one.{_by_chance(audit)}"
@@ -188,13 +189,15 @@ def _what_is_gained(audit: Audit) -> str:
         )
     elif score.gain.high < 0.0:
         gained = (
-            f"Recalibration gains nothing: it makes the {score.name} of held-out rows worse, "
-            f"{number(score.after, 4)} instead of {number(score.before, 4)}"
+            f"Recalibration gains nothing: it makes the {score.name} of held-out rows worse, by "
+            f"{aligned(-score.gain.difference, score.gain)} to {number(score.after, 4)}"
         )
     else:
+        before, after = number(score.before, 4), number(score.after, 4)
+        change = f"stays at {before}" if before == after else f"is {before} before and {after} after it"
         gained = (
-            f"Recalibration gains nothing beyond chance: the {score.name} stays at "
-            f"{number(score.before, 4)} (95 % interval of the gain: {interval(score.gain)})"
+            f"Recalibration gains nothing beyond chance: the {score.name} {change} "
+            f"(95 % interval of the gain: {interval(score.gain)})"
         )
     return f"{gained}{_money(audit)}."
 

@@ -237,7 +237,7 @@ def _with_binary_parts(
     wanted = [] if decision is None else [decision.choice.theoretical_threshold, decision.choice.threshold]
     return replace(
         found,
-        auc=auc_of(forecast),
+        auc=auc_of(forecast) if forecast.class_weight.all() else None,
         reliability=drawn(forecast),
         reliability_after=None if after is None else drawn(after),
         murphy=murphy_of({"as given": forecast} | ({} if after is None else {"recalibrated": after})),
@@ -276,16 +276,11 @@ def _check(
         raise ValueError(
             f"sample_weight adds up to {forecast.total:g}; a weight is a number of rows: rescale the weights."
         )
-    if forecast.binary and not forecast.class_weight.all():
-        only = names[int(forecast.class_weight.argmax())]
-        raise ValueError(f"y holds one class only, {only!r}; an audit needs rows of both classes.")
     if not forecast.binary and against is not None:
         raise Misuse(f"against is for two classes, y has {n_classes}; leave it out, or audit one class.")
     if cluster is not None and (cluster == cluster[0]).all():
-        raise ValueError(
-            "cluster has the same value in every row, but chance is measured between clusters; leave it out."
-        )
+        raise Misuse("cluster has the same value in every row, but chance is measured between clusters; leave it out.")
     if groups is not None and len(groups.names) > MOST_GROUPS:
-        raise ValueError(
+        raise Misuse(
             f"group has {len(groups.names):,} different values, more than {MOST_GROUPS:,}; is it the right column?"
         )

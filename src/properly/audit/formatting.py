@@ -7,6 +7,7 @@ from math import isfinite
 from typing import Protocol
 
 _MOST_PLACES = 8  # decimals, beyond which an exponent is easier to read
+_LARGEST = 1e15  # beyond which likewise
 _MOST_DIGITS = 5  # of the ends of an interval, however narrow it is
 
 
@@ -21,10 +22,10 @@ class Interval(Protocol):
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """A number with so many significant digits; an exponent only where there would be more than 8 decimals.
+    """A number with so many significant digits; an exponent only for more than 8 decimals or 15 digits.
 
-    >>> number(0.0123456), number(1234567.0), number(2.5e-7), number(None)
-    ('0.0123', '1,234,567', '2.50e-07', '–')
+    >>> number(0.0123456), number(1234567.0), number(2.5e-7), number(1e30), number(None)
+    ('0.0123', '1,234,567', '2.50e-07', '1.00e+30', '–')
     """
     if value is None:
         return "–"
@@ -36,7 +37,8 @@ def number(value: float | None, digits: int = 3) -> str:
         return "0"
     scientific = f"{abs(value):.{digits - 1}e}"
     places = digits - 1 - int(scientific.partition("e")[2])
-    text = scientific if places > _MOST_PLACES else f"{abs(value):,.{max(places, 0)}f}"
+    extreme = places > _MOST_PLACES or abs(value) > _LARGEST
+    text = scientific if extreme else f"{abs(value):,.{max(places, 0)}f}"
     return text if value > 0.0 else f"−{text}"
 
 
@@ -46,6 +48,8 @@ def count(rows: float) -> str:
     >>> count(7.0), count(12345.0), count(2.345)
     ('7', '12,345', '2.35')
     """
+    if rows > _LARGEST:
+        return number(rows)
     whole = round(rows)
     return f"{whole:,}" if abs(rows - whole) < 1e-9 * max(rows, 1.0) or rows >= 100.0 else number(rows)
 
@@ -86,7 +90,7 @@ def decimals(value: float, places: int) -> str:
     >>> decimals(-0.01234, 3), decimals(1234.5, -1), decimals(1.2e-12, 13)
     ('−0.012', '1,234', '1.2e-12')
     """
-    if not isfinite(value):
+    if not abs(value) <= _LARGEST:
         return number(value)
     if places > _MOST_PLACES:
         return number(value, max(places + _exponent(value) + 1, 1)) if value else "0"

@@ -11,7 +11,7 @@ from scipy import special as sc
 
 from properly.diagnostics.results import jeffreys_interval
 from properly.inputs.forecast import Forecast
-from properly.metrics.calibration_tests import Cells, detectable_shift, fitted_lines
+from properly.metrics.calibration_tests import Cells, detectable_shift, deviations_needed, fitted_lines
 from properly.metrics.clusters import design_effect
 from properly.metrics.thresholds import DistinctForecasts, distinct_forecasts
 from properly.numeric.probabilities import Array
@@ -22,6 +22,7 @@ SIZES = {"observed/expected": 1.0, "intercept": 0.0, "slope": 1.0, "calibration 
 _BINS = 15  # of equal mass, of the calibration error, and at most one of them
 _PER_BIN = 10.0  # for so many rows
 _NONE_SEEN = 1.64  # the variance of a number of errors none of which was seen, so that the interval is Jeffreys'
+_SMALL_SHIFT = 1.0  # in log-odds, up to which what a shift does to the number of positives is nearly linear in it
 _FARTHEST = 800.0  # log-odds, beyond which a probability is 0 or 1
 
 
@@ -146,7 +147,37 @@ def detectable_of(question: Forecast, wanted: float, level: float, cluster: NDAr
     information = float(cells.variance.sum()) / design_effect(question, cluster)
     if len(cells.p) == 0:
         return Detectable(0.0, mean, mean, wanted, 0.0)
-    shift = detectable_shift(information, level)
-    moved = float(cells.weight @ (sc.expit(sc.logit(cells.p) + shift) - cells.p)) / question.total
-    rows = len(question.codes) * (shift / wanted) ** 2
+    shift = signed = detectable_shift(information, level)
+    with np.errstate(over="ignore"):  # tiny probabilities: infinitely many rows
+        rows = float(len(question.codes) * np.square(shift / wanted))
+    if shift > _SMALL_SHIFT:
+        signed = _large_shift(cells, design_effect(question, cluster), level)
+        shift = max(abs(signed), _SMALL_SHIFT)
+        signed = float(np.copysign(shift, signed))
+    moved = float(cells.weight @ (sc.expit(sc.logit(cells.p) + signed) - cells.p)) / question.total
     return Detectable(shift, mean, mean + moved, wanted, rows)
+
+
+def _large_shift(cells: Cells, inflation: float, level: float) -> float:
+    """The smaller of the shifts up and down that 80 of 100 numbers of positives would show; infinite if none would.
+
+    Few expected positives (or negatives) show no small shift, and for a large one neither Σw p nor Σw p(1-p) is nearly
+    linear or constant in it. Therefore the shift is sought at which the number of positives exceeds the bound of the
+    tests with this probability, by normal approximations with a correction for its being whole.
+    """
+    if inflation == np.inf:
+        return np.inf
+    weight, found = cells.weight / inflation, []
+    above, power = deviations_needed(level)
+    for sign in (1.0, -1.0):
+        log_odds = sign * sc.logit(cells.p)
+        right = sc.expit(log_odds)
+        bound = float(weight @ right + 0.5 + above * np.sqrt(weight @ (right * (1.0 - right))))
+
+        def excess(shift: float, log_odds: Array = log_odds, bound: float = bound) -> float:
+            p = sc.expit(log_odds + shift)
+            return float(weight @ p - power * np.sqrt(weight @ (p * (1.0 - p))) - bound)
+
+        if excess(_FARTHEST) > 0.0:
+            found.append(sign * optimize.brentq(excess, 0.0, _FARTHEST, xtol=1e-9))
+    return float(min(found, key=abs, default=np.inf))

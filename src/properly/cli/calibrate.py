@@ -147,15 +147,19 @@ def calibrate_table(
             "leave it out, or choose the input score."
         )
     scores = scores[:, 0] if len(classes) == 2 else scores
-    with progress("Calibrating", None) as tell:
-        tell(0, method)
+    with progress("Calibrating", 1 + _FOLDS) as tell:
+        tell(0, f"{method}, all rows")
         fitted = calibrator(input=input).fit(scores, codes, row_weights)
         kind = fitted.input_
         if row_weights is not None:
             counted = np.flatnonzero(row_weights)
             scores, codes, row_weights = scores[counted], codes[counted], row_weights[counted]
+
+        def held_out_fold(share: float) -> None:
+            tell(1 + share * _FOLDS, f"{method}, held-out rows of {_FOLDS} folds")
+
         folds = properly.comparison.stratified_folds(codes, np.array(classes), _FOLDS, seed)
-        held_out = properly.comparison.cross_calibrated(scores, codes, folds, method, row_weights, kind)
+        held_out = properly.comparison.cross_calibrated(scores, codes, folds, method, row_weights, kind, held_out_fold)
     given: dict[str, Any] = {"sample_weight": row_weights, "classes": np.arange(len(classes))}
     share = np.bincount(codes, row_weights) / (len(codes) if row_weights is None else row_weights.sum())
     summary = {

@@ -147,6 +147,11 @@ class _Console:
         width = None if sys.stdout.isatty() else 120  # the width of a file is unknown; rich would take 80
         make = require("rich.console", "cli").Console
         self._rich = make(markup=False, highlight=False, emoji=False, soft_wrap=True, width=width)
+        self._rich.on_broken_pipe = self._on_broken_pipe  # rich itself would end the program with 1
+
+    @staticmethod
+    def _on_broken_pipe() -> None:
+        raise BrokenPipeError
 
     def print(self, *objects: Any, **style: Any) -> None:
         self._rich.print(*(visible(each) if isinstance(each, str) else each for each in objects), **style)

@@ -193,6 +193,22 @@ def positive_of(classes: Sequence[Any] | NDArray[Any]) -> int | None:
     return 1 if (first, second) in _PAIRS else 0 if (second, first) in _PAIRS else None
 
 
+def usual_pair(label: Any) -> tuple[Any, Any] | None:
+    """The negative and the positive class of which one is this label, where a single label tells.
+
+    >>> usual_pair(0), usual_pair(True), usual_pair("No"), usual_pair("ok")
+    ((0, 1), (False, True), ('No', 'yes'), None)
+    """
+    for pair in sorted(_PAIRS, reverse=True):  # 1 goes with 0 rather than with -1
+        if _plain(label) in pair:
+            place = pair.index(_plain(label))
+            other = pair[1 - place]
+            kind = str if isinstance(label, str) else type(label)
+            made = other == "true" if kind is bool else kind(other)
+            return (made, label) if place else (label, made)
+    return None
+
+
 def _plain(label: Any) -> str:
     """A label as a text in lower case, 1.0 as 1."""
     text = str(label).strip().lower()

@@ -2,4 +2,8 @@
 
 
 class Misuse(ValueError):
-    """What was asked for makes no sense, whatever the data: on the command line, exit code 2."""
+    """What was asked for makes no sense, or not for these data: on the command line, exit code 2.
+
+    Such as a column that as a whole cannot be what it was named for: another one might do. A value that is wrong in
+    some row is an error of the data, exit code 1.
+    """

@@ -153,8 +153,14 @@ def detectable_shift(information: float, level: float = 0.05) -> float:
     >>> detectable_shift(930.25)
     0.1
     """
-    needed = sc.ndtri(1.0 - 0.5 * level) + sc.ndtri(_POWER) + _PRICE
-    return float(needed / np.sqrt(information)) if information > 0.0 else np.inf
+    return sum(deviations_needed(level)) / float(np.sqrt(information)) if information > 0.0 else np.inf
+
+
+def deviations_needed(level: float) -> tuple[float, float]:
+    """By how many standard deviations a number of positives must exceed what is expected for the joined tests to find
+    it, and by how many its mean must exceed that bound for a power of 80 %.
+    """
+    return float(sc.ndtri(1.0 - 0.5 * level)) + _PRICE, float(sc.ndtri(_POWER))
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from properly.inputs.forecast import MISSING, Forecast, Groups
-from properly.inputs.labels import positive_of
+from properly.inputs.labels import positive_of, usual_pair
 from properly.inputs.misuse import Misuse
 from properly.numeric.probabilities import Array
 from properly.tables.base import (
@@ -54,12 +54,14 @@ class Labels(NamedTuple):
             )
 
 
-def class_labels(column: Any, place: Place, positive: str | None = None, forecast: str | None = None) -> Labels:
+def class_labels(
+    column: Any, place: Place, positive: str | None = None, forecast: str | None = None, *, fewest: int = 2
+) -> Labels:
     """The classes of a column, sorted, as texts, numbers or truth values; of two, the positive one is the second.
 
     That is `positive`, or the class after which the column of a `forecast` is named (p_fraud), or the one that the
-    labels tell (`properly.inputs.labels.positive_of`). Refused are missing values, a single class, and more than a
-    hundred different values, which are hardly classes.
+    labels tell (`properly.inputs.labels.positive_of`). Refused are missing values, fewer than the `fewest` classes, and
+    more than a hundred different values, which are hardly classes.
     """
     missing = compute.index(compute.is_null(column, nan_is_null=True), True).as_py()
     if missing >= 0:
@@ -81,9 +83,11 @@ def class_labels(column: Any, place: Place, positive: str | None = None, forecas
             f"{place} has {len(labels):,} different values, but a target may have {MAX_CLASSES} classes at most; is it "
             "the right column?"
         )
-    if len(labels) < 2:
+    if len(labels) < fewest:
         raise TableError(f"{place} holds one class only, {labels[0]!r}; at least two are needed.")
     codes = position.astype(np.intp)[encoded.indices.to_numpy()]
+    if len(labels) == 1:
+        return Labels(labels, codes)
     if len(labels) > 2:
         if positive is not None:
             raise Misuse(f"a positive class is one of two, but {place} has {len(labels)} classes.")
@@ -121,6 +125,34 @@ def _meant(positive: str, names: list[str], place: Place, forecast: str | None) 
             stacklevel=2,
         )
     return found
+
+
+def _completed(labels: Labels, place: Place, columns: Sequence[str], positive: str | None) -> Labels:
+    """Rows of one class only, as those of a rare event that did not occur, with the class that is missing among them.
+
+    That is the other one of 0/1, false/true, no/yes or -1/1, or what `positive` or the names of the columns tell.
+    """
+    only = labels.classes[0]
+    if len(columns) > 1:
+        names: list[Label] = list(columns_of_classes(columns, [str(only)], place.source))
+        which = _positive(names, place, positive, None) if len(names) == 2 else None
+        names = names[::-1] if which == 0 else names
+        return Labels(names, labels.codes + names.index(str(only)), which is not None)
+    pair = usual_pair(only)
+    if pair is None and positive is not None and str(positive) != str(only):
+        pair = only, positive
+    elif pair is None and (positive is not None or class_in_name(columns[0], [str(only)]) == 0):
+        pair = f"not {only}", only
+    if pair is None:
+        raise Misuse(
+            f"{place} holds {only!r} only, which does not tell the class that the column {columns[0]!r} of "
+            "probabilities is for; name it with positive (on the command line: --positive CLASS)."
+        )
+    missing = next(label for label in pair if label != only)
+    warnings.warn(f"{place} holds {only!r} only: no row is of the class {missing!r}.", UserWarning, stacklevel=3)
+    if positive is None and _positive(list(pair), place, None, columns[0]) == 0:
+        pair = pair[::-1]
+    return Labels(list(pair), labels.codes + pair.index(only), True)
 
 
 def class_in_name(column: str, names: Sequence[str]) -> int | None:
@@ -183,7 +215,7 @@ def weights(column: Any, place: Place) -> Array:
     bad = ~(np.isfinite(values) & (values >= 0.0))
     place.refuse(bad, "a weight must be a number of at least 0, got {:g}.", values)
     if not values.any():
-        raise TableError(f"{place}: every weight is 0; at least one must be positive.")
+        raise Misuse(f"{place}: every weight is 0; at least one must be positive.")
     total, n_rows = float(values.sum()), np.count_nonzero(values)
     if total < _SMALL_WEIGHT * n_rows:
         warnings.warn(
@@ -262,7 +294,10 @@ def read_predictions(
         place,
         None if single else positive,
         columns[0] if single and positive is None else None,
+        fewest=1,
     )
+    if len(labels.classes) == 1:
+        labels = _completed(labels, place, columns, positive)
     if single and positive is not None:
         labels = _against_rest(labels, positive, place, columns[0])
     if single and len(labels.classes) > 2:
