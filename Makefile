@@ -8,7 +8,7 @@ PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(RUN) -m pytest -q -n auto -
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: demo test test-all lint format benchmark clean help
+.PHONY: demo test test-all lint format benchmark studies clean help
 
 demo: .venv/installed-cli  ## audit, fit and predict on a rare class; leaves reports in demo/
 	@$(RUN) -m properly demo --output demo
@@ -31,6 +31,21 @@ format: .venv/installed-dev  ## format the code and repair what ruff can
 
 benchmark: .venv/installed-benchmarks  ## run every script benchmarks/bench_*.py
 	@set -e; for script in benchmarks/bench_*.py; do echo "== $$script"; $(RUN) "$$script"; done
+
+# make study-gev QUICK=1 is the quick form; OPTIONS="--overwrite --data FOLDER" passes options on.
+STUDY_bennett := bennett_reuters
+STUDY_gev := gev_synthetic gev_real
+STUDY_nceas := nceas_settings nceas
+STUDY_tailoring := tailoring
+STUDY_calibration := calibration
+STUDIES := study-bennett study-gev study-nceas study-tailoring study-calibration
+.PHONY: $(STUDIES)
+
+studies: $(STUDIES)  ## repeat the studies of the papers; QUICK=1 for a short form
+
+$(STUDIES): study-%: .venv/installed-benchmarks
+	@set -e; for script in $(STUDY_$*); do echo "== $$script"; \
+	$(RUN) benchmarks/papers/$$script.py $(if $(QUICK),--quick) $(OPTIONS); done
 
 clean:  ## remove the virtual environment, caches and what the demo wrote
 	@rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist demo

@@ -2,7 +2,7 @@
 
 P. N. Bennett, "Using asymmetric distributions to improve text classifier probability estimates", SIGIR 2003.
 
-    PROPERLY_DATA=folder python benchmarks/papers/bennett_reuters.py
+    python benchmarks/papers/bennett_reuters.py [--quick] [--data FOLDER] [--output FOLDER] [--overwrite]
 
 writes tables and figures to benchmarks/results/bennett. ModApte split, ten largest classes, 300 words a class by mutual
 information, scores of multinomial naive Bayes and of a linear support vector machine; the calibrators are fitted to
@@ -12,12 +12,8 @@ five-fold out-of-fold scores of the training documents and judged on the test do
 from __future__ import annotations
 
 import itertools
-import os
-import platform
 import time
-from collections.abc import Iterator, Sequence
-from importlib.metadata import version
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import bennett_figures
@@ -25,12 +21,11 @@ import bennett_tables
 import numpy as np
 from bennett_comparison import Array, Decisions
 from bennett_tables import BASELINE, RAW, RIVAL
-from reuters import CLASSIFIERS, COUNTS, WORDS, DataMissing, Preparation, Scores, prepare, read_documents, score_classes
+from reuters import CLASSIFIERS, COUNTS, WORDS, Preparation, Scores, prepare, read_documents, score_classes
 from sklearn.base import clone
+from study import Options, machine, main, progress
 
 from properly import calibration
-
-RESULTS = Path(__file__).parents[1] / "results" / "bennett"
 
 PAPERS_METHODS = {
     BASELINE: calibration.AsymmetricLaplaceCalibration(),
@@ -78,29 +73,13 @@ def decide(classes: Sequence[Scores], methods: dict[str, Any]) -> dict[str, Deci
     return {name: Decisions(np.column_stack(columns), y) for name, columns in log_odds.items()}
 
 
-def steps() -> Iterator[tuple[Preparation, str]]:
-    """Every preparation of the text with every classifier, with a progress bar: rich's, if it is installed."""
-    work = list(itertools.product(PREPARATIONS, CLASSIFIERS))
-    try:
-        from rich.progress import track
-    except ModuleNotFoundError:
-        for done, (preparation, classifier) in enumerate(work):
-            bar = f"{'#' * done}{'.' * (len(work) - done)}"
-            print(f"{bar} {classifier}: {preparation}", flush=True)
-            yield preparation, classifier
-    else:
-        yield from track(work, "Preparations of the text")
-
-
-def main() -> None:
+def study(options: Options) -> None:
     start = time.perf_counter()
-    try:
-        documents = read_documents()
-    except DataMissing as missing:
-        print(missing)
-        return
+    documents = read_documents()
+    preparations = sorted(set(MAIN.values()), key=str) if options.quick else PREPARATIONS
+    work = list(itertools.product(preparations, CLASSIFIERS))
     table, variants, earn = [], [], {}
-    for preparation, classifier in steps():
+    for preparation, classifier in progress(work, len(work), "preparations of the text"):
         classes = list(score_classes(prepare(documents, preparation), classifier))
         is_main = preparation == MAIN[classifier]
         decisions = decide(classes, PAPERS_METHODS | LATER_METHODS if is_main else VARIANT_METHODS)
@@ -108,23 +87,13 @@ def main() -> None:
         if is_main:
             earn[classifier] = classes[0]
             table += [bennett_tables.compare(classifier, name, decisions) for name in decisions]
-    RESULTS.mkdir(parents=True, exist_ok=True)
-    bennett_tables.write_csv(table, RESULTS / "table1.csv")
-    bennett_tables.write_csv(variants, RESULTS / "variants.csv")
-    bennett_tables.write_markdown(table, variants, environment(time.perf_counter() - start), RESULTS / "tables.md")
-    bennett_figures.draw_all(earn, table, RESULTS)
-    print((RESULTS / "tables.md").read_text(encoding="utf-8"))
-    print(f"Written to {RESULTS}:", *sorted(path.name for path in RESULTS.iterdir()))
-
-
-def environment(seconds: float) -> str:
-    packages = ", ".join(f"{package} {version(package)}" for package in ("numpy", "scipy", "scikit-learn"))
-    main = "; ".join(f"{classifier}: {preparation}" for classifier, preparation in MAIN.items())
-    return (
-        f"{main}. {seconds:.0f} s on {os.cpu_count()} cores, {platform.machine()}, "
-        f"Python {platform.python_version()}, {packages}."
-    )
+    chosen = "; ".join(f"{classifier}: {preparation}" for classifier, preparation in MAIN.items())
+    note = f"{chosen}. {machine(time.perf_counter() - start)}"
+    bennett_tables.write_csv(table, options.output / "table1.csv")
+    bennett_tables.write_csv(variants, options.output / "variants.csv")
+    bennett_tables.write_markdown(table, variants, note, options.output)
+    bennett_figures.draw_all(earn, table, options.output)
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main("bennett", __doc__, study))

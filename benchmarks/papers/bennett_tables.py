@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from bennett_comparison import Decisions, SignTest, bootstrap_total
 from reuters import Preparation
+from study import write_tables
 
 BASELINE, RIVAL, RAW = "A.Laplace", "LogReg", "raw score"
 LEVEL = 0.01  # of significance, the paper's
@@ -134,7 +135,7 @@ def write_csv(rows: Sequence[Any], path: Path) -> None:
             writer.writerow({k: f"{v:.7g}" if isinstance(v, float) else v for k, v in asdict(row).items()})
 
 
-def write_markdown(table: Sequence[Row], variants: Sequence[Variant], note: str, path: Path) -> None:
+def write_markdown(table: Sequence[Row], variants: Sequence[Variant], note: str, folder: Path) -> None:
     """All tables as one page."""
     lines = ["# Bennett's Table 1 on Reuters-21578", "", note, ""]
     for classifier in dict.fromkeys(row.classifier for row in table):
@@ -143,7 +144,7 @@ def write_markdown(table: Sequence[Row], variants: Sequence[Variant], note: str,
     lines += ["## Bits or nats?", "", *units(table), ""]
     lines += ["## Preparations of the text", "", *preparations(variants), ""]
     lines += ["## What the paper says of these totals", "", *findings(table)]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_tables(lines, folder)
 
 
 def totals(rows: Sequence[Row]) -> list[str]:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import matplotlib
@@ -27,7 +25,6 @@ from properly.linear import (
 
 matplotlib.use("Agg")
 
-RESULTS = Path(__file__).parents[1] / "results"
 # The paper's own range is lost; below -1 the fit of GEV-log meets a kink, at 1 GEV-canonical needs a penalty.
 XIS = (-0.75, -0.5, -0.25, 0.0, 0.25, 0.5, 0.75)
 FIT = {"tol": 1e-6}  # coefficients to four decimals and more, far within the statistical error
@@ -162,18 +159,6 @@ def _best(candidates: Iterable[Fitted], error: Callable[[Fitted], float]) -> dic
     if all(np.inf == candidate.C for _, candidate in scored):
         del groups["ridge"]
     return {name: min(group, key=lambda pair: pair[0])[1] for name, group in groups.items()}
-
-
-def progress(results: Iterable[Any], total: int) -> Iterator[Any]:
-    """Pass on what comes, and say on one line how far it is and how long it will still take."""
-    start = time.perf_counter()
-    for count, result in enumerate(results, start=1):
-        elapsed = time.perf_counter() - start
-        left = elapsed / count * (total - count)
-        sys.stderr.write(f"\r{count}/{total} runs, {elapsed:.0f} s, about {left:.0f} s left   ")
-        sys.stderr.flush()
-        yield result
-    sys.stderr.write("\n")
 
 
 def markdown(header: list[str], rows: Iterable[list[str]]) -> list[str]:

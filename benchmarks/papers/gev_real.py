@@ -10,14 +10,13 @@ Texts and codes become one-hot columns (a level with fewer than 20 rows joins th
 standardised, missing numbers get the median; all this is learnt from the training rows. Two large sets are
 thinned, at random and with their rates kept.
 
-    PROPERLY_DATA=/path/to/data python benchmarks/papers/gev_real.py [--quick]
+    python benchmarks/papers/gev_real.py [--quick] [--data FOLDER] [--output FOLDER] [--overwrite]
 
 writes benchmarks/results/gev_real/: all runs (runs.csv), tables (tables.md), figures.
 """
 
 from __future__ import annotations
 
-import argparse
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -29,7 +28,6 @@ from gev_common import (
     FIXED,
     LOGISTIC,
     METHODS,
-    RESULTS,
     STYLES,
     Fitted,
     all_methods,
@@ -38,15 +36,16 @@ from gev_common import (
     markdown,
     measured,
     plain_ticks,
-    progress,
 )
 from joblib import Parallel, delayed
+from made_up import TABLES
 from sklearn.base import clone
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from study import Options, main, progress, write_tables
 
 from properly.datasets import load_benchmark
 
@@ -252,32 +251,26 @@ def draw(runs: pd.DataFrame, measure: str, path: Path) -> None:
     figure.savefig(path, dpi=150)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="two splits, the smaller sets only")
-    parser.add_argument("--jobs", type=int, default=-1, help="processes, all cores by default")
-    parser.add_argument("--output", type=Path, default=RESULTS / "gev_real", help="folder to write to")
-    options = parser.parse_args()
+def study(options: Options) -> None:
     names = [name for name in SETS if name not in LARGEST] if options.quick else SETS
-    tasks = [(name, split) for name in sorted(names, key=lambda name: name not in LARGEST) for split in range(SPLITS)]
-    tasks = [task for task in tasks if task[1] < (2 if options.quick else SPLITS)]
+    splits = 2 if options.quick else SPLITS
+    if options.made_up:
+        names, splits = [name for name in TABLES if name in SETS][:1], 2
+    tasks = [(name, split) for name in sorted(names, key=lambda name: name not in LARGEST) for split in range(splits)]
     parallel = Parallel(n_jobs=options.jobs, return_as="generator_unordered")
     results = progress(parallel(delayed(run)(*task) for task in tasks), len(tasks))
     runs = pd.DataFrame([row for rows in results for row in rows])
     places = {name: place for place, name in enumerate([*SETS, *STYLES])}
     runs = runs.sort_values(["set", "split", "method"], key=lambda column: column.replace(places))
-    options.output.mkdir(parents=True, exist_ok=True)
     runs.to_csv(options.output / "runs.csv", index=False, float_format="%.6g")
     report(runs, options.output)
 
 
 def report(runs: pd.DataFrame, output: Path) -> None:
-    text = tables(runs)
-    print(text)
-    (output / "tables.md").write_text(text, encoding="utf-8")
+    write_tables([tables(runs)], output)
     for measure in MEASURES:
         draw(runs, measure, output / f"{measure}.png")
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main("gev_real", __doc__, study))

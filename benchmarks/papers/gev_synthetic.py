@@ -16,14 +16,13 @@ As in the paper, ξ is chosen by the RMSE to the true probabilities of 500 furth
 without ridge are given as well). No one has true probabilities in practice; the methods with "5 folds" choose by
 cross-validation on the labels of the training rows alone (`GEVCanonicalRegressionCV`).
 
-    python benchmarks/papers/gev_synthetic.py [--quick]
+    python benchmarks/papers/gev_synthetic.py [--quick] [--output FOLDER] [--overwrite]
 
 writes benchmarks/results/gev_synthetic/: all runs (runs.csv), tables (tables.md), figures.
 """
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,7 +35,6 @@ from gev_common import (
     BEST,
     FIXED,
     LOGISTIC,
-    RESULTS,
     STYLES,
     Fitted,
     all_methods,
@@ -45,11 +43,11 @@ from gev_common import (
     markdown,
     measured,
     plain_ticks,
-    progress,
 )
 from joblib import Parallel, delayed
 from scipy.optimize import brentq
 from scipy.stats import norm
+from study import Options, main, progress, write_tables
 
 from properly.diagnostics import composite_curves
 from properly.links import GEV, Logit
@@ -100,7 +98,7 @@ def rmse(p: np.ndarray, true: np.ndarray) -> float:
     return float(np.sqrt(np.mean((p - true) ** 2)))
 
 
-def run(key: str, size: int, repetition: int) -> list[dict[str, Any]]:
+def run(key: str, size: int, repetition: int, penalties: tuple[float, ...] = CS) -> list[dict[str, Any]]:
     """All methods on one training set; smaller sets are the beginnings of larger ones."""
     design, random = DESIGNS[key], np.random.RandomState(repetition)
     X_test, _, p_test = design.draw(TEST, random)
@@ -112,8 +110,8 @@ def run(key: str, size: int, repetition: int) -> list[dict[str, Any]]:
         return rmse(fit.probabilities(X_validation), p_validation)
 
     chosen = [
-        *all_methods(X, y, CS, error),
-        *((name, "folds", fit) for name, fit in by_folds(X, y, CS)),
+        *all_methods(X, y, penalties, error),
+        *((name, "folds", fit) for name, fit in by_folds(X, y, penalties)),
     ]
     return [
         {
@@ -258,33 +256,30 @@ def draw(runs: pd.DataFrame, protocol: str, path: Path) -> None:
     figure.savefig(path, dpi=150)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="two repetitions, small training sets only")
-    parser.add_argument("--jobs", type=int, default=-1, help="processes, all cores by default")
-    parser.add_argument("--output", type=Path, default=RESULTS / "gev_synthetic", help="folder to write to")
-    options = parser.parse_args()
+def study(options: Options) -> None:
     sizes, repetitions = ((500, 2_500), 2) if options.quick else (SIZES, REPETITIONS)
-    tasks = [(key, n, repetition) for n in sizes[::-1] for key in DESIGNS for repetition in range(repetitions)]
+    penalties = CS
+    if options.made_up:
+        sizes, repetitions, penalties = (300,), 1, CS[-2:]
+    tasks = [
+        (key, n, repetition, penalties) for n in sizes[::-1] for key in DESIGNS for repetition in range(repetitions)
+    ]
     parallel = Parallel(n_jobs=options.jobs, return_as="generator_unordered")
     results = progress(parallel(delayed(run)(*task) for task in tasks), len(tasks))
     runs = pd.DataFrame([row for rows in results for row in rows])
     places = {name: place for place, name in enumerate([*DESIGNS, *STYLES])}
     runs = runs.sort_values(["design", "n", "repetition", "method"], key=lambda column: column.replace(places))
-    options.output.mkdir(parents=True, exist_ok=True)
     runs.to_csv(options.output / "runs.csv", index=False, float_format="%.6g")
     report(runs, options.output)
 
 
 def report(runs: pd.DataFrame, output: Path) -> None:
     runs = with_best_fixed(runs)
-    text = tables(runs)
-    print(text)
-    (output / "tables.md").write_text(text, encoding="utf-8")
+    write_tables([tables(runs)], output)
     for protocol in PROTOCOLS:
         draw(runs, protocol, output / f"rmse_{protocol}.png")
     draw_losses(output / "losses.png")
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main("gev_synthetic", __doc__, study))

@@ -2,7 +2,7 @@
 
 M. Dudík and S. J. Phillips, "Generative and discriminative learning with unknown labeling bias", NIPS 21, 2009.
 
-    PROPERLY_DATA=folder python benchmarks/papers/nceas.py
+    python benchmarks/papers/nceas.py [--quick] [--data FOLDER] [--output FOLDER] [--overwrite]
 
 writes tables and figures to benchmarks/results/nceas. 226 species are learnt from presence records, with the places
 where other species of their group were recorded as unlabelled examples, and judged on independent surveys, by the
@@ -12,19 +12,15 @@ chosen, nceas_speed.py measures times.
 
 from __future__ import annotations
 
-import os
-import platform
 import time
 from collections.abc import Callable, Iterator
-from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import nceas_figures
 import nceas_tables
 import numpy as np
 import pandas as pd
-from nceas_data import N_SPECIES, DataMissing, Region, TargetGroup, read_regions
+from nceas_data import QUICK_REGIONS, REGIONS, Region, TargetGroup, read_regions
 from nceas_measures import (
     DEFAULT,
     DEFAULTS,
@@ -45,10 +41,8 @@ from nceas_measures import (
 from nceas_models import CLASS_ROBUST, MAXENT, TREES, Array, fit_group, fit_records, fit_trees
 from scipy.special import logit
 from sklearn.base import clone
+from study import Options, machine, main, progress
 
-from properly.progress import tracked
-
-RESULTS = Path(__file__).parents[1] / "results" / "nceas"
 CERTAIN = logit(0.99)  # log-odds beyond which a model counts as certain
 
 
@@ -93,10 +87,8 @@ def add_robust(result: Result, y: Labels, models: list[Any], group: TargetGroup,
     result.cap = cap_bounds(models[-1].decision_function(group.environment), DEFAULTS[-1])
 
 
-def study() -> Iterator[Result]:
-    for region in read_regions():
-        for group in region.groups:
-            yield from study_group(group)
+def number_of_results(groups: list[TargetGroup]) -> int:
+    return sum(len(survey.species) for group in groups for survey in group.surveys)
 
 
 def variants() -> dict[str, Callable[[TargetGroup, Region], dict[str, Any]]]:
@@ -120,39 +112,29 @@ def variants() -> dict[str, Callable[[TargetGroup, Region], dict[str, Any]]]:
     return result
 
 
-def study_variants() -> Iterator[tuple[str, Result]]:
-    for region in read_regions():
-        for group in region.groups:
-            for variant, fit in variants().items():
-                models = fit(group, region)
-                for survey in group.surveys:
-                    for name in survey.species:
-                        result, y = result_of(group, survey, name)
-                        add_generative(result, y, models[name], survey.environment)
-                        yield variant, result
+def study_variant(fit: Callable[[TargetGroup, Region], dict[str, Any]], region: Region) -> Iterator[Result]:
+    for group in region.groups:
+        models = fit(group, region)
+        for survey in group.surveys:
+            for name in survey.species:
+                result, y = result_of(group, survey, name)
+                add_generative(result, y, models[name], survey.environment)
+                yield result
 
 
-def main() -> None:
+def study(options: Options) -> None:
     start = time.perf_counter()
-    try:
-        results = list(tracked(study(), N_SPECIES, "species", True))
-        otherwise: dict[str, list[Result]] = {name: [] for name in variants()}
-        for name, result in tracked(study_variants(), N_SPECIES * len(otherwise), "other choices", True):
-            otherwise[name].append(result)
-    except DataMissing as missing:
-        print(missing)
-        return
-    RESULTS.mkdir(parents=True, exist_ok=True)
-    nceas_tables.write_all(results, otherwise, machine(time.perf_counter() - start), RESULTS)
-    nceas_figures.draw_all(results, RESULTS)
-    print((RESULTS / "tables.md").read_text(encoding="utf-8"))
-
-
-def machine(seconds: float) -> str:
-    packages = [f"{package} {version(package)}" for package in ("numpy", "scipy", "scikit-learn")]
-    kind = [f"{os.cpu_count()} cores", platform.machine(), f"Python {platform.python_version()}"]
-    return f"{seconds:.0f} s on {', '.join(kind + packages)}."
+    regions = list(read_regions(QUICK_REGIONS if options.quick else REGIONS))
+    groups = [group for region in regions for group in region.groups]
+    every = (result for group in groups for result in study_group(group))
+    results = list(progress(every, number_of_results(groups), "species"))
+    pairs = [(name, fit, region) for region in regions for name, fit in variants().items()]
+    otherwise: dict[str, list[Result]] = {name: [] for name in variants()}
+    for name, fit, region in progress(pairs, len(pairs), "other choices"):
+        otherwise[name] += study_variant(fit, region)
+    nceas_tables.write_all(results, otherwise, machine(time.perf_counter() - start), options.output)
+    nceas_figures.draw_all(results, options.output)
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main("nceas", __doc__, study))

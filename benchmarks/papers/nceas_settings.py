@@ -1,8 +1,8 @@
 """Settings of the learners of nceas.py, chosen by held-out presences; the surveys that judge them are not looked at.
 
-    PROPERLY_DATA=folder python benchmarks/papers/nceas_settings.py
+    python benchmarks/papers/nceas_settings.py [--quick] [--data FOLDER] [--output FOLDER] [--overwrite]
 
-writes benchmarks/results/nceas/settings.md, which takes long and is not kept. The presences of every species are dealt
+writes benchmarks/results/nceas_settings/tables.md. The presences of every species are dealt
 into five folds. A fold is left unlabelled, and the model of the others is judged by its gain: the mean of ln q(x)/π̃(x)
 over the presences of the fold, where q is the model's density over the pool and π̃ the even one. Gains are averaged over
 the presences of a species, and then over species.
@@ -11,19 +11,18 @@ the presences of a species, and then over species.
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from gev_common import markdown
-from nceas_data import N_SPECIES, DataMissing, TargetGroup, read_regions
+from nceas_data import QUICK_REGIONS, REGIONS, TargetGroup, read_regions
 from nceas_models import MAXENT, TREES, Array, fit_group, fit_trees
 from numpy.typing import NDArray
 from sklearn.base import clone
+from study import Options, machine, main, progress, write_tables
 
 from properly.maxent import MaxentFeatures
 
-RESULTS = Path(__file__).parents[1] / "results" / "nceas"
 N_FOLDS = 5
 REGULARIZATIONS = (0.5, 0.75, 1.0, 1.5)
 FEATURES = [MaxentFeatures("lq"), MaxentFeatures("auto", n_hinges=20)] + [
@@ -68,43 +67,40 @@ def tree_gains(trees: Any, group: TargetGroup) -> Array:
     return np.array(gains)
 
 
-def main() -> None:
+def study(options: Options) -> None:
     start = time.perf_counter()
-    try:
-        groups = [group for region in read_regions() for group in region.groups]
-    except DataMissing as missing:
-        print(missing)
-        return
-    rows = []
-    for features in FEATURES:
-        row = [features.kinds, f"{features.n_hinges}" if features.kinds != "lq" else ""]
-        for regularization in REGULARIZATIONS:
-            model = clone(MAXENT).set_params(regularization=regularization, features=features)
-            row.append(f"{np.concatenate([maxent_gains(model, group) for group in groups]).mean():.4f}")
-        rows.append(row)
-        print(*rows[-1], flush=True)
+    groups = [group for region in read_regions(QUICK_REGIONS if options.quick else REGIONS) for group in region.groups]
+    tried = [(features, regularization) for features in FEATURES for regularization in REGULARIZATIONS]
+    gains = {}
+    for features, regularization in progress(tried, len(tried), "settings of maxent"):
+        model = clone(MAXENT).set_params(regularization=regularization, features=features)
+        gain = np.concatenate([maxent_gains(model, group) for group in groups]).mean()
+        row = (features.kinds, "" if features.kinds == "lq" else f"{features.n_hinges}")
+        gains.setdefault(row, []).append(f"{gain:.4f}")
     tree_rows = []
-    for leaves in LEAVES:
-        for ridge in RIDGES:
-            trees = clone(TREES).set_params(max_leaf_nodes=leaves, l2_regularization=ridge, max_iter=N_TREES)
-            gain = np.concatenate([tree_gains(trees, group) for group in groups]).mean(axis=0)
-            tree_rows.append([f"{leaves}", f"{ridge:g}", f"{gain.argmax() + 1}", f"{gain.max():.4f}"])
-            print(*tree_rows[-1], flush=True)
+    choices = [(leaves, ridge) for leaves in LEAVES for ridge in RIDGES]
+    for leaves, ridge in progress(choices, len(choices), "settings of trees"):
+        trees = clone(TREES).set_params(max_leaf_nodes=leaves, l2_regularization=ridge, max_iter=N_TREES)
+        gain = np.concatenate([tree_gains(trees, group) for group in groups]).mean(axis=0)
+        tree_rows.append([f"{leaves}", f"{ridge:g}", f"{gain.argmax() + 1}", f"{gain.max():.4f}"])
+    n_species = sum(len(group.species) for group in groups)
     lines = [
         "# Settings chosen by held-out presences",
         "",
-        f"Mean gain over the {N_SPECIES} species, larger is better, by features, knots of every variable "
-        f"and β. {time.perf_counter() - start:.0f} s.",
+        f"Mean gain over {n_species} species, larger is better, by features, knots of "
+        f"every variable and β. {machine(time.perf_counter() - start)}",
         "",
-        *markdown(["features", "knots", *(f"β = {value:g}" for value in REGULARIZATIONS)], rows),
+        *markdown(
+            ["features", "knots", *(f"β = {value:g}" for value in REGULARIZATIONS)],
+            [[*row, *values] for row, values in gains.items()],
+        ),
         "",
         f"Boosted trees, learning rate {TREES.learning_rate:g}, up to {N_TREES} trees; some species, one fold.",
         "",
         *markdown(["leaves", "ridge", "best number of trees", "gain"], tree_rows),
     ]
-    RESULTS.mkdir(parents=True, exist_ok=True)
-    (RESULTS / "settings.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_tables(lines, options.output)
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main("nceas_settings", __doc__, study))

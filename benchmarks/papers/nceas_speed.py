@@ -25,11 +25,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from gev_common import markdown
-from nceas_data import CATEGORIES, REGIONS, DataMissing, Region, TargetGroup, read_region
+from nceas_data import CATEGORIES, REGIONS, Region, TargetGroup, read_region
 from nceas_elapid import fit_elapid, installed, score_elapid
 from nceas_measures import area
 from nceas_models import MAXENT, Array, fit_group
 from sklearn.base import clone
+from study import DataMissing
 
 from properly.maxent import Maxent, MaxentFeatures
 from properly.progress import tracked

@@ -27,6 +27,7 @@ from nceas_measures import (
     range_below,
 )
 from scipy.special import logit
+from study import write_tables
 
 CURVES = (ENTROPY, DEFAULT, ROBUST, TREES_ENTROPY, TREES_DEFAULT)
 LEVELS = (CONSTANT, ORACLE)
@@ -49,7 +50,7 @@ def write_all(results: list[Result], variants: dict[str, list[Result]], environm
     lines = ["# Unknown labelling bias on the NCEAS data", "", environment]
     for title, section in sections.items():
         lines += ["", f"## {title}", "", *section]
-    (folder / "tables.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_tables(lines, folder)
 
 
 def areas(results: list[Result]) -> list[str]:
@@ -149,6 +150,8 @@ def capped(results: list[Result]) -> list[str]:
 
 
 def out_of_reach(results: list[Result]) -> list[str]:
+    if not results:
+        return ["No species has a prevalence above the cap."]
     rows = []
     columns = [[result.reached for result in results], [result.certain for result in results]]
     columns += [[result.loss[method] for result in results] for method in (ROBUST, MOVED, ENTROPY)]

@@ -7,9 +7,7 @@ owner allows distribution for research only.
 from __future__ import annotations
 
 import gzip
-import hashlib
 import json
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +21,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import KFold
 from sklearn.preprocessing import normalize
 from sklearn.svm import LinearSVC
+from study import read_verified
 
 FILE = Path("reuters21578") / "reuters21578.jsonl.gz"
 SHA256 = "a23b303c33a0044527518a2ddbfe03e2fc3bb2160924521f92cd76d174bb3e17"
@@ -38,10 +37,6 @@ N_CLASSES, N_WORDS, N_FOLDS, LEAST_DOCUMENTS = 10, 300, 5, 3
 Array = NDArray[np.float64]
 Labels = NDArray[np.int64]
 Document = dict[str, Any]
-
-
-class DataMissing(Exception):
-    """The collection is not there; the message says where to get it."""
 
 
 @dataclass(frozen=True)
@@ -88,16 +83,7 @@ class Scores:
 
 def read_documents() -> list[Document]:
     """The documents of the ModApte split, training documents first, each part in the order of the collection."""
-    folder = os.environ.get("PROPERLY_DATA")
-    if not folder:
-        raise DataMissing(f"The environment variable PROPERLY_DATA must name the folder of the data.\n{ORIGIN}")
-    path = Path(folder) / FILE
-    if not path.exists():
-        raise DataMissing(f"There is no file {path}.\n{ORIGIN}")
-    content = path.read_bytes()
-    found = hashlib.sha256(content).hexdigest()
-    if found != SHA256:
-        raise DataMissing(f"{path} is another version: its sha256 is {found}.\n{ORIGIN}")
+    content = read_verified(FILE, SHA256, ORIGIN)
     documents = [json.loads(line) for line in gzip.decompress(content).splitlines()]
     return [document for split in ("train", "test") for document in documents if document["modapte"] == split]
 

@@ -9,17 +9,16 @@ and 0.9 of a false alarm (a miss costs 1 - c, so a row is called positive where 
   x₁+x₂ and x₂-x₁ instead, where they cannot.
 - Pima: glucose and body mass (rows where both were measured), random halves to train and test.
 
-    PROPERLY_DATA=/path/to/data python benchmarks/papers/tailoring.py [--repetitions R] [--splits S]
+    python benchmarks/papers/tailoring.py [--quick] [--data FOLDER] [--output FOLDER] [--overwrite]
 
-writes runs.csv and tables.md into benchmarks/results/tailoring/.
+writes runs.csv, tables.md and the figures of tailoring_figures.py into benchmarks/results/tailoring/.
 """
 
 from __future__ import annotations
 
-import argparse
 import warnings
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from study import Options, main, progress, write_tables
 
 from properly.boosting import DiscreteAdaBoost, ProperBoostingClassifier
 from properly.datasets import load_benchmark, make_hand_vinciotti
@@ -35,9 +35,9 @@ from properly.linear import ProperLinearClassifier, TailoredLinearClassifierCV
 from properly.losses import BetaLoss, CostWeightedLoss
 from properly.tree import ProperTreeClassifier
 
-RESULTS = Path(__file__).parents[1] / "results" / "tailoring"
 COSTS = (0.1, 0.3, 0.5, 0.9)
 SIZES = (1000, 4000)
+REPETITIONS, SPLITS = 20, 50
 LINEAR, TREE, STUMPS = "linear", "tree, depth 3", "boosted stumps"
 PLAIN = {LINEAR: "log", TREE: "log", STUMPS: "log"}  # what the others of a family are compared with
 
@@ -100,15 +100,13 @@ def turned(X: np.ndarray) -> np.ndarray:
     return np.column_stack([X.sum(axis=1), X[:, 1] - X[:, 0]])
 
 
-def hand_vinciotti(repetitions: int) -> Iterator[dict[str, Any]]:
-    at, eta = grid()
-    for n in SIZES:
-        for repetition in range(repetitions):
-            X, y, _ = make_hand_vinciotti(n, random_state=repetition)
-            for c, (family, name), p in fitted(X, y, at):
-                yield row("Hand-Vinciotti", n, c, family, name, repetition, regret(p, eta, c))
-            for c, (family, name), p in fitted(turned(X), y, turned(at), families=(TREE, STUMPS)):
-                yield row("Hand-Vinciotti, turned", n, c, family, name, repetition, regret(p, eta, c))
+def hand_vinciotti(n: int, repetition: int, points: int = 500) -> Iterator[dict[str, Any]]:
+    at, eta = grid(points)
+    X, y, _ = make_hand_vinciotti(n, random_state=repetition)
+    for c, (family, name), p in fitted(X, y, at):
+        yield row("Hand-Vinciotti", n, c, family, name, repetition, regret(p, eta, c))
+    for c, (family, name), p in fitted(turned(X), y, turned(at), families=(TREE, STUMPS)):
+        yield row("Hand-Vinciotti, turned", n, c, family, name, repetition, regret(p, eta, c))
 
 
 def pima() -> tuple[np.ndarray, np.ndarray]:
@@ -119,12 +117,11 @@ def pima() -> tuple[np.ndarray, np.ndarray]:
     return X[measured], y[measured]
 
 
-def pima_halves(splits: int) -> Iterator[dict[str, Any]]:
+def pima_halves(split: int) -> Iterator[dict[str, Any]]:
     X, y = pima()
-    for split in range(splits):
-        train, test, y_train, y_test = train_test_split(X, y, test_size=0.5, stratify=y, random_state=split)
-        for c, (family, name), p in fitted(train, y_train, test):
-            yield row("Pima", len(train), c, family, name, split, cost_weighted_error(p, y_test, c))
+    train, test, y_train, y_test = train_test_split(X, y, test_size=0.5, stratify=y, random_state=split)
+    for c, (family, name), p in fitted(train, y_train, test):
+        yield row("Pima", len(train), c, family, name, split, cost_weighted_error(p, y_test, c))
 
 
 def fitted(
@@ -183,16 +180,24 @@ def table(summary: pd.DataFrame, family: str) -> list[str]:
     return lines
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--repetitions", type=int, default=20)
-    parser.add_argument("--splits", type=int, default=50)
-    options = parser.parse_args()
-    RESULTS.mkdir(parents=True, exist_ok=True)
+def work(options: Options) -> list[Callable[[], Iterator[dict[str, Any]]]]:
+    """Every repetition and every split, to be run."""
+    sizes, repetitions, splits = (SIZES[:1], 2, 2) if options.quick else (SIZES, REPETITIONS, SPLITS)
+    if options.made_up:
+        return [partial(hand_vinciotti, 100, 0, 30), partial(pima_halves, 0)]
+    drawn = [partial(hand_vinciotti, n, each) for n in sizes for each in range(repetitions)]
+    return [*drawn, *(partial(pima_halves, split) for split in range(splits))]
+
+
+def study(options: Options) -> None:
+    import tailoring_figures
+
+    pima()  # data that are missing are reported at once
+    tasks = work(options)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # a sharp loss on few rows; counted by its result
-        runs = pd.DataFrame([*hand_vinciotti(options.repetitions), *pima_halves(options.splits)])
-    runs.to_csv(RESULTS / "runs.csv", index=False, float_format="%.8g")
+        runs = pd.DataFrame([row for task in progress(tasks, len(tasks)) for row in task()])
+    runs.to_csv(options.output / "runs.csv", index=False, float_format="%.8g")
     summary = differences(runs)
     lines = [
         "# Tailored losses against plain ones",
@@ -204,9 +209,10 @@ def main() -> None:
         measure = "test cost-weighted error" if data == "Pima" else "regret"
         for family in (family for family in PLAIN if family in set(part.family)):
             lines += ["", f"## {data}, {n} training rows, {family}: {measure}", "", *table(part, family)]
-    (RESULTS / "tables.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    print("\n".join(lines))
+    write_tables(lines, options.output)
+    if not options.made_up:
+        tailoring_figures.draw_all(runs, options.output)
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main("tailoring", __doc__, study))

@@ -1,12 +1,11 @@
 """Pictures of tailored and plain decisions, after slides 47 to 51 of Buja's lectures on proper losses.
 
-    PROPERLY_DATA=/path/to/data python benchmarks/papers/tailoring_figures.py
-
-writes hand_vinciotti.png, pima.png, regions.png and, from runs.csv, regret.png into benchmarks/results/tailoring/.
+`tailoring.py` calls `draw_all`, which writes hand_vinciotti.png, pima.png, regions.png and regret.png.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import matplotlib
@@ -19,8 +18,6 @@ from sklearn.preprocessing import StandardScaler
 from tailoring import (
     COSTS,
     LINEAR,
-    RESULTS,
-    SIZES,
     STUMPS,
     TREE,
     grid,
@@ -61,7 +58,7 @@ def legend(ax: Any, **options: Any) -> None:
     ax.legend(fontsize=8, **options)
 
 
-def hand_vinciotti() -> None:
+def hand_vinciotti(folder: Path) -> None:
     X, y, _ = make_hand_vinciotti(4000, random_state=0)
     at, eta = grid(300)
     axis = at[:300, 0]
@@ -80,10 +77,10 @@ def hand_vinciotti() -> None:
         ax.set(title=title, xlabel="x₁", aspect="equal", xlim=(0, 1), ylim=(0, 1))
     axes[0].set_ylabel("x₂")
     legend(axes[2], loc=(0.28, 0.7))
-    figure.savefig(RESULTS / "hand_vinciotti.png", dpi=110)
+    figure.savefig(folder / "hand_vinciotti.png", dpi=110)
 
 
-def pima_boundaries() -> None:
+def pima_boundaries(folder: Path) -> None:
     X, y = pima()
     plasma = np.linspace(40.0, 200.0, 240)
     body = np.linspace(18.0, 60.0, 240)
@@ -101,10 +98,10 @@ def pima_boundaries() -> None:
         ax.set(title=title, xlabel="plasma glucose", xlim=(40, 200), ylim=(18, 60))
     axes[0].set_ylabel("body mass index")
     legend(axes[0], loc="upper left")
-    figure.savefig(RESULTS / "pima.png", dpi=110)
+    figure.savefig(folder / "pima.png", dpi=110)
 
 
-def regions(c: float = 0.3, n: int = 4000) -> None:
+def regions(folder: Path, c: float = 0.3, n: int = 4000) -> None:
     """Where trees and stumps say p >= c."""
     X, y, _ = make_hand_vinciotti(n, random_state=0)
     at, eta = grid(300)
@@ -124,13 +121,13 @@ def regions(c: float = 0.3, n: int = 4000) -> None:
             title = f"{family}{', turned axes' if is_turned else ''}: {name}"
             ax.set_title(f"{title}\nregret {1e3 * regret(p, eta, c):.1f} per thousand", fontsize=9)
     figure.suptitle(f"Hand–Vinciotti data, n = {n}: blue where p ≥ {c}, dashed the truth", fontsize=11)
-    figure.savefig(RESULTS / "regions.png", dpi=100)
+    figure.savefig(folder / "regions.png", dpi=100)
 
 
-def gains() -> None:
+def gains(runs: pd.DataFrame, folder: Path) -> None:
     """Mean regret of every model, its standard error over repetitions."""
-    runs = pd.read_csv(RESULTS / "runs.csv")
-    runs = runs[runs.n == max(SIZES)]
+    n = runs[runs.data == "Hand-Vinciotti"].n.max()
+    runs = runs[runs.n == n]
     sets = {"Hand-Vinciotti": (LINEAR, TREE, STUMPS), "Hand-Vinciotti, turned": (STUMPS,)}
     keys = [(data, *key) for data, families in sets.items() for key in models(0.5) if key[0] in families]
     groups = list(dict.fromkeys(key[:2] for key in keys))
@@ -149,12 +146,12 @@ def gains() -> None:
         ax.grid(axis="x", color="0.9")
     labels = [f"{family}{', turned' * (data != 'Hand-Vinciotti')}: {name}" for data, family, name in keys]
     axes[0].set_yticks(list(place.values()), labels)
-    figure.supxlabel(f"regret in thousandths (n = {max(SIZES)}; grey: plain, orange: tailored)", fontsize=10)
-    figure.savefig(RESULTS / "regret.png", dpi=110)
+    figure.supxlabel(f"regret in thousandths (n = {n}; grey: plain, orange: tailored)", fontsize=10)
+    figure.savefig(folder / "regret.png", dpi=110)
 
 
-if __name__ == "__main__":
-    hand_vinciotti()
-    pima_boundaries()
-    regions()
-    gains()
+def draw_all(runs: pd.DataFrame, folder: Path) -> None:
+    hand_vinciotti(folder)
+    pima_boundaries(folder)
+    regions(folder)
+    gains(runs, folder)

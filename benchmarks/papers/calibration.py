@@ -1,19 +1,18 @@
 """AutoCalibration against the calibrators of scikit-learn, betacal, netcal, venn-abers and probmetrics, in one run.
 
-    python benchmarks/calibration/bench_calibration.py TASKS [--sizes 100 300 1000] [--cuts 3] [--jobs 2]
+    python benchmarks/papers/calibration.py [--quick] [--data FOLDER] [--output FOLDER] [--overwrite]
 
-TASKS is a folder with the subfolders `binary` and `multiclass`. Each holds one .npz file a task, named
-DATASET-MODEL.npz, with the arrays cal_scores, cal_y, test_scores, test_y: log-odds (n,), or logits (n, K), of a model
-on rows it was not trained on, and classes 0, 1, ... Every method is fitted to all calibration rows, and to random cuts
-of them; a cut holds at least one row of each class. Log loss is clipped at 1e-15. A method that fails counts as no
-calibration.
+The folder of the data has a folder `tasks` with the subfolders `binary` and `multiclass`. Each holds one .npz file a
+task, named DATASET-MODEL.npz, with the arrays cal_scores, cal_y, test_scores, test_y: log-odds (n,), or logits (n,
+K), of a model on rows it was not trained on, and classes 0, 1, ... Every method is fitted to all calibration rows,
+and to random cuts of them; a cut holds at least one row of each class. Log loss is clipped at 1e-15. A method that
+fails counts as no calibration.
 
-Writes benchmarks/results/calibration.md and calibration.csv.
+Writes tables.md and runs.csv to benchmarks/results/calibration.
 """
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import io
 import logging
@@ -27,16 +26,20 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from calibration_peers import OURS, RAW, available, probabilities
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from peers import OURS, RAW, available, probabilities
+from study import DataMissing, Options, data_folder, main, progress, write_tables
 
-RESULTS = Path(__file__).parents[1] / "results"
+SIZES, CUTS = (100, 300, 1000), 3
+ORIGIN = """\
+The tasks are scores of models on rows that they were not trained on: tasks/binary/DATASET-MODEL.npz with the arrays
+cal_scores, cal_y, test_scores and test_y, and tasks/multiclass likewise. They are not published; any models will do."""
 PACKAGES = ("numpy", "scipy", "scikit-learn", "betacal", "netcal", "venn-abers", "probmetrics", "torch")
 Array = NDArray[np.float64]
 
 
-def cuts(task: str, y: NDArray[np.int64], sizes: list[int], repetitions: int) -> Iterator[tuple[str, int, Array]]:
+def cuts(task: str, y: NDArray[np.int64], sizes: tuple[int, ...], repetitions: int) -> Iterator[tuple[str, int, Array]]:
     """Size, number of the cut, rows: everything first, then the random cuts that are smaller than that."""
     yield "all", 0, np.arange(len(y))
     for size in sizes:
@@ -57,7 +60,7 @@ def brier_score(p: Array, y: NDArray[np.int64]) -> float:
     return float(squares / 2.0 if p.shape[1] == 2 else squares)
 
 
-def run_task(path: Path, sizes: list[int], repetitions: int) -> list[dict[str, object]]:
+def run_task(path: Path, sizes: tuple[int, ...], repetitions: int) -> list[dict[str, object]]:
     """One row of results for each size, cut and method."""
     warnings.simplefilter("ignore")
     logging.disable(logging.CRITICAL)
@@ -84,7 +87,6 @@ def run_task(path: Path, sizes: list[int], repetitions: int) -> list[dict[str, o
                 {"task": path.stem, "size": size, "cut": cut, "method": name, "seconds": seconds, "failed": failed}
                 | {"log_loss": log_loss(p, test_y), "brier": brier_score(p, test_y)}
             )
-    print(path.parent.name, path.stem, flush=True)
     return rows
 
 
@@ -142,7 +144,7 @@ def seconds_at(rows: int) -> float:
     return min(times)
 
 
-def report(tables: dict[str, pd.DataFrame], arguments: argparse.Namespace) -> str:
+def report(tables: dict[str, pd.DataFrame]) -> str:
     versions = []
     for package in PACKAGES:
         with contextlib.suppress(PackageNotFoundError):
@@ -152,13 +154,13 @@ def report(tables: dict[str, pd.DataFrame], arguments: argparse.Namespace) -> st
         "Mean over tasks of what happens on test rows. *Change* is against no calibration (less than 0 is better), ",
         "*harmed* the share of tasks whose log loss it made worse, *behind AutoCalibration* the paired difference of ",
         "log loss with its standard error over tasks (more than 0: AutoCalibration is better). ",
-        f"Cuts: {arguments.cuts} for each size; a cut holds at least one row of every class; a size counts tasks ",
+        f"Cuts: {CUTS} for each size; a cut holds at least one row of every class; a size counts tasks ",
         "with more rows than that. Seconds are for fitting and predicting, with other work on the machine.\n\n",
         f"{', '.join(versions)}; Python {platform.python_version()}.\n\n",
         f"AutoCalibration fits 10,000 rows of two classes in {seconds_at(10_000):.2f} s.\n",
     ]
     for kind, table in tables.items():
-        for size in [str(each) for each in arguments.sizes] + ["all"]:
+        for size in [str(each) for each in SIZES] + ["all"]:
             part = table[table["size"] == size]
             if len(part):
                 rows = "all calibration rows" if size == "all" else f"{size} calibration rows"
@@ -166,24 +168,23 @@ def report(tables: dict[str, pd.DataFrame], arguments: argparse.Namespace) -> st
     return "".join(text)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("tasks", type=Path)
-    parser.add_argument("--sizes", type=int, nargs="*", default=[100, 300, 1000])
-    parser.add_argument("--cuts", type=int, default=3)
-    parser.add_argument("--jobs", type=int, default=2)
-    arguments = parser.parse_args()
+def study(options: Options) -> None:
+    folder = data_folder(ORIGIN) / "tasks"
+    paths = {kind: sorted((folder / kind).glob("*.npz")) for kind in ("binary", "multiclass")}
+    if not any(paths.values()):
+        raise DataMissing(f"there are no tasks in {folder}.\n{ORIGIN}")
+    sizes, cuts = (SIZES[:1], 1) if options.quick else (SIZES, CUTS)
     tables = {}
-    for kind in ("binary", "multiclass"):
-        paths = sorted((arguments.tasks / kind).glob("*.npz"))
-        if paths:
-            parts = Parallel(arguments.jobs)(delayed(run_task)(each, arguments.sizes, arguments.cuts) for each in paths)
-            tables[kind] = summary(pd.DataFrame([row for part in parts for row in part]))
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "calibration.md").write_text(report(tables, arguments))
+    for kind in (kind for kind in paths if paths[kind]):
+        chosen = paths[kind][:: max(1, len(paths[kind]) // 4)] if options.quick else paths[kind]
+        parallel = Parallel(options.jobs, return_as="generator")
+        done = parallel(delayed(run_task)(each, sizes, cuts) for each in chosen)
+        parts = progress(done, len(chosen), f"{kind} tasks")
+        tables[kind] = summary(pd.DataFrame([row for part in parts for row in part]))
     combined = pd.concat([table.assign(kind=kind) for kind, table in tables.items()])
-    combined.round(6).to_csv(RESULTS / "calibration.csv", index=False)
+    combined.round(6).to_csv(options.output / "runs.csv", index=False)
+    write_tables([report(tables)], options.output)
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main("calibration", __doc__, study))
