@@ -205,6 +205,21 @@ def gradient(block: Block, model: LinearModel, coef: Array, want_value: bool) ->
 
 
 @dataclass
+class FoldWeights(Statistic):
+    """For every split and class, the weight of the training rows and that of the held-out rows."""
+
+    training: Array
+    held_out: Array
+
+
+def fold_weights(block: Block, n_classes: int) -> FoldWeights:
+    weight = np.ones(len(block.y)) if block.weight is None else block.weight
+    fold, own = cast("NDArray[np.int8]", block.fold), block.y[:, None] == np.arange(n_classes)
+    share = weight[:, None] * own
+    return FoldWeights((fold > 0).T @ share, (fold < 0).T @ share)
+
+
+@dataclass
 class FoldGradients(Statistic):
     """For every split, the gradient over the training rows and the summed loss of the held-out rows."""
 

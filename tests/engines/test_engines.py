@@ -252,7 +252,7 @@ class TestBadStreams:
             (7, "must be blocks, a callable or paths"),
             ([(X, Y), (X[:, :3], Y)], "block 1 has 3 features"),
             ([(X, Y[:5])], "y of block 0 has 5 rows"),
-            ([(X, Y, WEIGHT, OFFSET, 1)], "5 parts"),
+            ([(X, Y, WEIGHT, OFFSET, Y, 1)], "6 parts"),
             ([(X, Y, -WEIGHT)], "sample_weight of block 0 must not be negative"),
             ([(np.where(X > 3, np.nan, X), Y)], "block 0 contains NaN or infinity"),
             ([(X, None)], "no labels"),

@@ -8,12 +8,14 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from properly.engines import Spark, Stream
+from properly.engines import KeyedFolds, Spark, Stream
 from properly.linear import (
     GEVCanonicalRegression,
+    GEVCanonicalRegressionCV,
     GEVLogRegression,
     ProperLinearClassifier,
     RareEventLogisticRegression,
+    TailoredLinearClassifierCV,
     inference,
 )
 from properly.losses import BetaLoss, GEVLoss
@@ -155,6 +157,11 @@ MORE = {
     "gev": (GEVLogRegression(0.3), TWO, WEIGHT, None, RANDOM),
     "firth": (RareEventLogisticRegression(), TWO, WEIGHT, OFFSET, RANDOM),
     "weighting": (RareEventLogisticRegression("weighting", 0.01), TWO, WEIGHT, None, EMPTY),
+    "king and zeng": (RareEventLogisticRegression("king-zeng-bias"), TWO, WEIGHT, None, RANDOM),
+    "tailored": (TailoredLinearClassifierCV(0.4, (3.0,), cv=KeyedFolds(3)), TWO, WEIGHT, OFFSET, RANDOM),
+}
+FOLDS = {
+    "chosen by folds": (GEVCanonicalRegressionCV([0.0, 0.4], [0.1, 1.0], cv=KeyedFolds(3)), TWO, WEIGHT, OFFSET, EMPTY),
 }
 
 
@@ -181,6 +188,15 @@ def test_the_coefficients_are_those_of_memory(kind, case, request, tmp_path):
 @pytest.mark.parametrize("kind", ENGINES[1:5])
 def test_every_model(kind, case, request, tmp_path):
     check(kind, case, request, tmp_path)
+
+
+@pytest.mark.parametrize("case", FOLDS.values(), ids=FOLDS)
+@pytest.mark.parametrize("kind", ENGINES)
+def test_the_folds_are_those_of_memory(kind, case, request, tmp_path):
+    check(kind, case, request, tmp_path)
+    results = case[0].cv_results_["loss"]
+    case[0].fit(X, *case[1:4])
+    np.testing.assert_allclose(results, case[0].cv_results_["loss"], rtol=1e-6)
 
 
 @pytest.mark.parametrize("kind", ENGINES)

@@ -52,7 +52,7 @@ def test_what_is_refused(frame):
         ProperLinearClassifier().fit(frame)
     with pytest.raises(ValueError, match="there is no column 'fraud'; the frame has 'a'"):
         Spark(frame, target="fraud")
-    with pytest.raises(ValueError, match=r"name them in Spark\(frame"):
+    with pytest.raises(ValueError, match=r"y must come inside the frame: name its column in Spark\(frame"):
         ProperLinearClassifier().fit(Spark(frame, target="label"), Y)
     with pytest.raises(ValueError, match=r"properly\.spark\.SparkModel"):
         ProperLinearClassifier().fit(X, Y).predict_proba(Spark(frame, features=NAMES))

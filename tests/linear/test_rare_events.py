@@ -148,11 +148,22 @@ def test_bad_options(options, message):
         RareEventLogisticRegression(**options).fit(X, Y)
 
 
+def test_undersampling_of_a_stream():
+    rng = np.random.default_rng(3)
+    rows = rng.normal(size=(40_000, 2))
+    y = rows[:, 0] + rng.logistic(size=40_000) > 4.0
+    stream = Stream([(rows[i : i + 10_000], y[i : i + 10_000]) for i in range(0, 40_000, 10_000)])
+    one, again, other = (RareEventLogisticRegression("undersampling", random_state=s).fit(stream) for s in (0, 0, 1))
+    np.testing.assert_array_equal(one.coef_, again.coef_)
+    assert np.any(one.coef_ != other.coef_)
+    whole = RareEventLogisticRegression("undersampling", random_state=0).fit(rows, y)
+    np.testing.assert_allclose(one.coef_, whole.coef_, atol=0.15)  # other rows are drawn
+    assert one.predict_proba(rows)[:, 1].mean() == pytest.approx(y.mean(), rel=0.05)
+
+
 def test_bad_data():
     with pytest.raises(ValueError, match="3 classes"):
         RareEventLogisticRegression().fit(X, np.arange(len(X)) % 3)
-    with pytest.raises(ValueError, match="in memory"):
-        RareEventLogisticRegression("undersampling").fit(Stream([(X, Y)]))
     separated = np.linspace(-1, 1, 40)[:, None]
     with pytest.warns(ConvergenceWarning, match="separable"):
         RareEventLogisticRegression("king-zeng-bias").fit(separated, separated[:, 0] > 0.5)

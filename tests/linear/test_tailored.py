@@ -8,7 +8,6 @@ from scipy.special import expit, logit
 from sklearn.model_selection import ShuffleSplit, StratifiedKFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from properly.engines import Stream
 from properly.linear import ProperLinearClassifier, TailoredLinearClassifierCV
 from properly.linear.tailored import _least_concentrated, _standard_error
 from properly.links import Logit
@@ -220,8 +219,6 @@ def test_bad_options(options, message):
 def test_bad_data():
     with pytest.raises(ValueError, match="3 classes"):
         TailoredLinearClassifierCV(AT).fit(X, np.arange(len(X)) % 3)
-    with pytest.raises(ValueError, match="in memory"):
-        TailoredLinearClassifierCV(AT).fit(Stream([(X, Y)]))
     model = TailoredLinearClassifierCV(AT).fit(X, Y)
     before = model.predict_proba(X)
     with pytest.raises(ValueError, match="3 classes"):

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from properly.engines.base import Engine, Given
 from properly.engines.dask import DaskEngine
+from properly.engines.folds import KeyedFolds
 from properly.engines.memory import MemoryEngine
 from properly.engines.partitioned import PartitionedEngine
 from properly.engines.spark import Spark, SparkEngine
@@ -83,6 +84,7 @@ def _predicted(estimator: Any, method: str, block: Block) -> Any:
 __all__ = [
     "ENGINES",
     "Engine",
+    "KeyedFolds",
     "MemoryEngine",
     "PartitionedEngine",
     "Spark",

@@ -51,6 +51,10 @@ class Engine(ABC):
     def reweighted(self, class_factor: Array) -> Engine:
         """The same rows, every weight times the factor of the row's class."""
 
+    @abstractmethod
+    def training(self, split: int) -> Engine:
+        """The rows that train in one split of those by which `fold` was set; the others have weight 0."""
+
     @property
     def n_passes(self) -> int | None:
         """How often the rows were read, for engines that count it."""

@@ -11,10 +11,8 @@ from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 
-from properly.engines.base import Engine, Given
+from properly.engines.base import Given
 from properly.engines.description import Part
 from properly.engines.partitioned import PartitionedEngine, mapped, no_rows
 from properly.inputs.frames import is_frame
@@ -31,35 +29,30 @@ class DaskEngine(PartitionedEngine):
     counts_rows = True
     client: Any
 
-    def __init__(self, X: Any, y: Any, sample_weight: Any, offset: Any) -> None:
+    def __init__(
+        self, X: Any, y: Given = None, sample_weight: Given = None, offset: Given = None, group: Given = None
+    ) -> None:
         if not is_frame(X):
-            X = X.rechunk({1: -1})
+            X = X.rechunk({1: -1}) if X.ndim == 2 else X[:, None]
+        elif X.ndim == 1:
+            X = X.to_frame()
         elif all(isinstance(name, str) for name in X.columns):
             self.feature_names = list(X.columns)
         self.chunks = (math.nan,) * X.npartitions if is_frame(X) else X.chunks[0]
         self.n_rows = None if np.isnan(self.chunks).any() else sum(self.chunks)
-        columns = [
-            self._aligned(each, name) for each, name in ((y, "y"), (sample_weight, "sample_weight"), (offset, "offset"))
-        ]
+        columns = {"y": y, "sample_weight": sample_weight, "offset": offset, "group": group}
+        aligned = [self._aligned(each, name) for name, each in columns.items()]
         loaded = require("dask", "dask").delayed(_loaded)
-        parts = zip(np.ravel(X.to_delayed()), *columns, strict=True)
+        parts = zip(np.ravel(X.to_delayed()), *aligned, strict=True)
         self.parts: list[Any] = [loaded(f"part {number} of X", *part) for number, part in enumerate(parts)]
 
-    @classmethod
-    def of_training_data(
-        cls, estimator: BaseEstimator, X: Any, y: Given, sample_weight: Given, offset: Given
-    ) -> tuple[Engine, NDArray[Any]]:
-        engine = cls(X, y, sample_weight, offset)
+    def keep(self) -> None:
+        """From here on the parts are on the workers."""
         try:
-            engine.client = require("distributed", "dask").get_client()
+            self.client = require("distributed", "dask").get_client()
         except ValueError as error:
             raise ValueError("a fit to Dask data needs a client; begin with distributed.Client().") from error
-        engine.parts = engine.client.compute(engine.parts)  # from here on they are kept on the workers
-        return engine.trained(estimator)
-
-    @classmethod
-    def of_new_data(cls, estimator: Any, X: Any, offset: Given) -> Engine:
-        return cls(X, None, None, offset).predicting(estimator)
+        self.parts = self.client.compute(self.parts)
 
     def visit(self, function: Callable[[Part, int], T]) -> Iterator[T]:
         futures = self.client.map(function, self.parts, range(len(self.parts)), pure=False)
@@ -121,5 +114,5 @@ class DaskEngine(PartitionedEngine):
             )
 
 
-def _loaded(place: str, X: Any, y: Any, weight: Any, offset: Any) -> Part:
-    return Part(X, y, weight, offset, place).converted()
+def _loaded(place: str, X: Any, y: Any, weight: Any, offset: Any, group: Any) -> Part:
+    return Part(X, y, weight, offset, group, place).converted()

@@ -26,6 +26,7 @@ class Part(NamedTuple):
     y: Any = None
     weight: Any = None
     offset: Any = None
+    group: Any = None  # a label of any kind, by which rows are judged or kept together in folds
     place: str = "the data"
 
     def converted(self) -> Part:
@@ -38,18 +39,19 @@ class Part(NamedTuple):
         y = None if self.y is None else np.asarray(column_or_1d(self.y, warn=True))
         weight = None if self.weight is None else as_float(column_or_1d(self.weight), f"sample_weight of {self.place}")
         offset = None if self.offset is None else as_float(self.offset, f"offset of {self.place}")
-        return Part(X, y, weight, offset, self.place)
+        group = None if self.group is None else np.asarray(column_or_1d(self.group))
+        return Part(X, y, weight, offset, group, self.place)
 
     def checked(self) -> Part:
         """The rows converted; values that no fit or prediction can use are refused."""
-        X, y, weight, offset, place = part = self.converted()
+        X, y, weight, offset, group, place = part = self.converted()
         if X.ndim != 2:
             raise ValueError(f"X of {place} must have two dimensions, got {X.ndim}.")
         if not np.isfinite(X.data if sparse.issparse(X) else X).all():
             raise ValueError(f"X of {place} contains NaN or infinity; drop or impute such rows first.")
         if offset is not None and offset.ndim not in (1, 2):
             raise ValueError(f"offset of {place} must have one or two dimensions, got {offset.ndim}.")
-        for name, rows in (("y", y), ("sample_weight", weight), ("offset", offset)):
+        for name, rows in (("y", y), ("sample_weight", weight), ("offset", offset), ("group", group)):
             if rows is not None and len(rows) != X.shape[0]:
                 raise ValueError(f"{name} of {place} has {len(rows)} rows, its X has {X.shape[0]}.")
         if offset is not None and not np.isfinite(offset).all():

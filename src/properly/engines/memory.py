@@ -95,7 +95,7 @@ class MemoryEngine(Engine):
     def reweighted(self, class_factor: Array) -> Engine:
         return MemoryEngine(self.X, self.y, combine_weights(self.weight, self.y, class_factor), self.offset, self.fold)
 
-    def training(self, split: int) -> Engine:
+    def training(self, split: int) -> MemoryEngine:
         """The rows that train in one split; the others have weight 0."""
         trains = (cast("NDArray[np.int8]", self.fold)[:, split] > 0).astype(np.float64)
         return MemoryEngine(self.X, self.y, trains if self.weight is None else trains * self.weight, self.offset)

@@ -6,15 +6,16 @@ import copy
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any, ClassVar, Self, TypeVar, cast
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from properly import kernels
-from properly.engines.base import Engine, S, add_up, combine_weights
+from properly.engines.base import Engine, Given, S, add_up, combine_weights
 from properly.engines.description import Description, Part, Sample
+from properly.engines.folds import KeyedFolds
 from properly.engines.memory import MemoryEngine
 from properly.inputs.features import check_names
 from properly.inputs.labels import encode
@@ -39,6 +40,30 @@ class PartitionedEngine(Engine):
     counts_rows: ClassVar[bool] = False  # whether it is quickly found, because parts are kept
     estimator: Any = None  # the fitted one, for prediction
 
+    folds: KeyedFolds | None = None
+    split: int | None = None  # if only the training rows of one split count
+    shares: Array | None = None  # if only a random part of the rows of each class counts
+    seed: int = 0
+
+    @abstractmethod
+    def __init__(
+        self, X: Any, y: Given = None, sample_weight: Given = None, offset: Given = None, group: Given = None
+    ) -> None:
+        """From what users pass; nothing is read yet."""
+
+    @classmethod
+    def of_training_data(
+        cls, estimator: BaseEstimator, X: Any, y: Given, sample_weight: Given, offset: Given
+    ) -> tuple[Engine, NDArray[Any]]:
+        return cls(X, y, sample_weight, offset).trained(estimator)
+
+    @classmethod
+    def of_new_data(cls, estimator: Any, X: Any, offset: Given) -> Engine:
+        return cls(X, offset=offset).predicting(estimator)
+
+    def keep(self) -> None:
+        """Prepare several passes."""
+
     @abstractmethod
     def visit(self, function: Callable[[Part, int], T]) -> Iterable[T]:
         """``function(part, number)`` of every part, in the order of their numbers.
@@ -49,6 +74,7 @@ class PartitionedEngine(Engine):
     def trained(self, estimator: BaseEstimator) -> tuple[Self, NDArray[Any]]:
         """The engine after its first pass, and the sorted classes; records the features on the estimator."""
         try:
+            self.keep()
             self._describe()
         except BaseException:
             self.release()
@@ -87,10 +113,13 @@ class PartitionedEngine(Engine):
         if known is not None:
             return known
         self._origin._passes += 1
-        return add_up(self.visit(partial(_added, self.classes, self.class_factor, kernel, params)))
+        rows = _Rows(self.classes, self.class_factor, self.folds, self.split, self.shares, self.seed)
+        return add_up(self.visit(partial(_added, rows, kernel, params)))
 
     def _known(self, kernel: Callable[..., S], params: tuple[Any, ...]) -> Any:
         """What the first pass has found already."""
+        if self.split is not None or self.shares is not None:
+            return None
         found, factor = self.description, self.class_factor
         if kernel is kernels.classes:
             weight = found.summary.weight if factor is None else found.summary.weight * factor
@@ -117,12 +146,35 @@ class PartitionedEngine(Engine):
         new.sample = self.sample.reweighted(class_factor)
         return new
 
+    def with_folds(self, folds: KeyedFolds) -> Self:
+        new = copy.copy(self)
+        new.folds = folds
+        return new
+
+    def training(self, split: int) -> Self:
+        new = copy.copy(self)
+        new.split = split
+        return new
+
+    def undersampled(self, shares: Array, seed: int) -> Self:
+        """The rows of each class with a probability of their own, drawn by the seed and the number of their part."""
+        new = copy.copy(self)
+        new.shares, new.seed = shares, seed
+        return new
+
     def thinned(self) -> Engine | None:
         return self.sample
 
     @property
     def n_passes(self) -> int:
         return self._origin._passes  # that of engines with other weights included
+
+
+def refuse_beside(X: str, **columns: Any) -> None:
+    """For kinds of X that bring their own columns."""
+    for name, given in columns.items():
+        if given is not None:
+            raise ValueError(f"{name} must come inside {X}.")
 
 
 def _n_rows(part: Part, number: int) -> int:
@@ -134,23 +186,35 @@ def no_rows(estimator: Any) -> Block:
     return Block(np.empty((0, estimator.n_features_in_)), np.empty(0, dtype=np.intp))
 
 
-def _added(
-    classes: NDArray[Any],
-    class_factor: Array | None,
-    kernel: Callable[..., S],
-    params: tuple[Any, ...],
-    part: Part,
-    number: int,
-) -> S | None:
-    X, y, weight, offset, _ = part.converted()
-    if not X.shape[0]:
-        return None
-    codes = encode(y, classes)
-    return MemoryEngine(X, codes, combine_weights(weight, codes, class_factor), offset).reduce(kernel, *params)
+class _Rows(NamedTuple):
+    """What makes blocks of parts."""
+
+    classes: NDArray[Any]
+    class_factor: Array | None
+    folds: KeyedFolds | None
+    split: int | None
+    shares: Array | None
+    seed: int
+
+    def engine(self, part: Part, number: int) -> MemoryEngine:
+        X, y, weight, offset, group, _ = part
+        codes = encode(y, self.classes)
+        fold = None if self.folds is None else self.folds.roles(X, group)
+        engine = MemoryEngine(X, codes, combine_weights(weight, codes, self.class_factor), offset, fold)
+        if self.shares is not None:
+            drawn = np.random.default_rng([self.seed, number]).random(len(codes)) < self.shares[codes]
+            engine = MemoryEngine(*engine.rows(np.flatnonzero(drawn)))
+        return engine if self.split is None else engine.training(self.split)
+
+
+def _added(rows: _Rows, kernel: Callable[..., S], params: tuple[Any, ...], part: Part, number: int) -> S | None:
+    part = part.converted()
+    engine = rows.engine(part, number) if part.X.shape[0] else None
+    return engine.reduce(kernel, *params) if engine and engine.X.shape[0] else None
 
 
 def mapped(estimator: Any, function: Callable[[Block], Any], part: Part, number: int) -> Any:
-    X, _, _, offset, place = part._replace(y=None, weight=None).checked()
+    X, _, _, offset, _, place = part._replace(y=None, weight=None, group=None).checked()
     if X.shape[1] != estimator.n_features_in_:
         raise ValueError(
             f"X has {X.shape[1]} features, but the model was fitted with {estimator.n_features_in_} ({place})."

@@ -9,15 +9,15 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 
 from properly.engines.base import Engine, Given
 from properly.engines.description import Part
-from properly.engines.partitioned import PartitionedEngine
+from properly.engines.partitioned import PartitionedEngine, refuse_beside
 from properly.inputs.optional import require
 
 T = TypeVar("T")
 _PART_BYTES = 2**24
+_ROLES = ("y", "weight", "offset", "group")
 _PARTS_A_PARTITION = 2**32  # parts are numbered anew in every partition
 
 
@@ -34,6 +34,9 @@ class Spark:
         The columns used, by default all others; or the one column that holds vectors or arrays.
     sample_weight, offset : str, optional
         The columns with weights and offsets.
+    group : str, optional
+        A column of any labels, such as a customer or a region. Rows with the same one stay together in the folds of a
+        cross-validation, and are judged together by an audit.
 
     Notes
     -----
@@ -49,16 +52,17 @@ class Spark:
         features: Sequence[str] | str | None = None,
         sample_weight: str | None = None,
         offset: str | None = None,
+        group: str | None = None,
     ) -> None:
         if ".connect." in type(frame).__module__:
             raise ValueError("a frame of Spark Connect cannot keep parts on its workers; use a classic session.")
-        special = [name for name in (target, sample_weight, offset) if name is not None]
+        self.frame, self.roles = frame, (target, sample_weight, offset, group)
+        special = [name for name in self.roles if name is not None]
         chosen = [name for name in frame.columns if name not in special] if features is None else features
         self.features = [chosen] if isinstance(chosen, str) else list(chosen)
         for name in [*self.features, *special]:
             if name not in frame.columns:
                 raise ValueError(f"there is no column {name!r}; the frame has {', '.join(map(repr, frame.columns))}.")
-        self.frame, self.target, self.sample_weight, self.offset = frame, target, sample_weight, offset
         self.vectors = len(self.features) == 1 and frame.schema[self.features[0]].dataType.typeName() in (
             "vectorudt",
             "array",
@@ -79,31 +83,29 @@ class SparkEngine(PartitionedEngine):
 
     counts_rows = True
 
-    def __init__(self, X: Spark) -> None:
-        sql, roles = require("pyspark.sql", "spark").functions, (X.target, X.sample_weight, X.offset)
-        others = [sql.lit(None).cast("double") if name is None else X.frame[name] for name in roles]
-        renamed = [column.alias(name) for column, name in zip(others, "ywo", strict=True)]
+    def __init__(
+        self, X: Any, y: Given = None, sample_weight: Given = None, offset: Given = None, group: Given = None
+    ) -> None:
+        if not isinstance(X, Spark):
+            raise ValueError("wrap the frame: X = properly.engines.Spark(frame, target=...).")
+        inside = "the frame: name its column in Spark(frame, ...)"
+        refuse_beside(inside, y=y, sample_weight=sample_weight, offset=offset, group=group)
+        sql = require("pyspark.sql", "spark").functions
+        others = [sql.lit(None).cast("double") if name is None else X.frame[name] for name in X.roles]
+        renamed = [column.alias(name) for column, name in zip(others, _ROLES, strict=True)]
         context = X.frame.sparkSession.sparkContext
         columns = X.frame.select(sql.struct(*X.columns()).alias("X"), *renamed).coalesce(context.defaultParallelism)
         packed = columns.mapInArrow(partial(_packed, X.vectors, len(X.features)), "part binary")
-        level = require("pyspark", "spark").StorageLevel.MEMORY_AND_DISK
-        self.parts = packed.rdd.map(_unpacked).persist(level)
+        self.parts = packed.rdd.map(_unpacked)
         if not X.vectors:
             self.feature_names = X.features
 
     @classmethod
-    def of_training_data(
-        cls, estimator: BaseEstimator, X: Any, y: Given, sample_weight: Given, offset: Given
-    ) -> tuple[Engine, NDArray[Any]]:
-        if not isinstance(X, Spark):
-            raise ValueError("wrap the frame: X = properly.engines.Spark(frame, target=...).")
-        if y is not None or sample_weight is not None or offset is not None:
-            raise ValueError("y, sample_weight and offset are columns of the frame: name them in Spark(frame, ...).")
-        return cls(X).trained(estimator)
-
-    @classmethod
     def of_new_data(cls, estimator: Any, X: Any, offset: Given) -> Engine:
         raise ValueError("predictions stay in Spark: use properly.spark.SparkModel(model, ...).transform(frame).")
+
+    def keep(self) -> None:
+        self.parts = self.parts.persist(require("pyspark", "spark").StorageLevel.MEMORY_AND_DISK)
 
     def visit(self, function: Callable[[Part, int], T]) -> Iterator[T]:
         for result in self.parts.mapPartitionsWithIndex(partial(_visited, function)).collect():
@@ -156,8 +158,8 @@ def _part(table: Any, vectors: bool) -> Part:
                     f"column {struct.type.field(j).name!r} has missing values; drop or impute such rows first."
                 )
             X[:, j] = column.to_numpy(zero_copy_only=False)
-    y, weight, offset = (_column(table.column(name)) for name in "ywo")
-    return Part(X, y, weight, offset, "the frame").converted()
+    y, weight, offset, group = (_column(table.column(name)) for name in _ROLES)
+    return Part(X, y, weight, offset, group, "the frame").converted()
 
 
 def _column(column: Any) -> NDArray[Any] | None:

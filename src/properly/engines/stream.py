@@ -11,13 +11,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 
-from properly.engines.base import Engine, Given
+from properly.engines.base import Given
 from properly.engines.description import Part
 from properly.engines.memory import number_of_threads, one_blas_thread
-from properly.engines.partitioned import PartitionedEngine
+from properly.engines.partitioned import PartitionedEngine, refuse_beside
 from properly.files import FORMATS
 from properly.inputs.frames import column_names, is_frame
 from properly.inputs.optional import require
@@ -37,7 +35,7 @@ class Stream:
     Parameters
     ----------
     source : iterable of blocks, callable, path, or list of paths
-        Blocks are tuples ``(X, y)``, ``(X, y, sample_weight)`` or ``(X, y, sample_weight, offset)``; None stands for
+        Blocks are tuples ``(X, y)``, or longer ones, ``(X, y, sample_weight, offset, group)``; None stands for
         a part that is missing. A fit reads the data several times, so an iterator that is exhausted after one pass
         is refused: give a list, an object whose ``__iter__`` starts anew, or a callable that returns a new iterator.
         Paths name files of Parquet, Arrow (IPC, Feather) or CSV, or folders of them; they need ``properly[arrow]``.
@@ -47,6 +45,9 @@ class Stream:
         For files: the columns used, by default all others.
     sample_weight, offset : str, optional
         For files: the columns with weights and offsets.
+    group : str, optional
+        For files: a column of any labels, such as a customer or a region. Rows with the same one stay together in the
+        folds of a cross-validation, and are judged together by an audit.
     encoder : fitted transformer, optional
         For files: turns a table of the features into numbers, for columns of categories. Its ``transform`` takes a
         `pyarrow.Table`, as that of `properly.tables.TableEncoder` does, or of a pipeline that begins with one.
@@ -77,6 +78,7 @@ class Stream:
         features: Sequence[str] | None = None,
         sample_weight: str | None = None,
         offset: str | None = None,
+        group: str | None = None,
         encoder: Any = None,
         verbose: bool = False,
     ) -> None:
@@ -84,11 +86,13 @@ class Stream:
         self.verbose = verbose
         paths = [source] if isinstance(source, str | Path) else source
         if isinstance(paths, list | tuple) and paths and all(isinstance(path, str | Path) for path in paths):
-            self.files = _Files.found([str(path) for path in paths], features, target, sample_weight, offset, encoder)
+            roles = {"target": target, "sample_weight": sample_weight, "offset": offset, "group": group}
+            self.files = _Files.found([str(path) for path in paths], features, roles, encoder)
             return
-        if any(option is not None for option in (target, features, sample_weight, offset, encoder)):
+        if any(option is not None for option in (target, features, sample_weight, offset, group, encoder)):
             raise ValueError(
-                "target, features, sample_weight, offset and encoder are for the columns of files; blocks are tuples."
+                "target, features, sample_weight, offset, group and encoder are for the columns of files; blocks are "
+                "tuples."
             )
         self._open: Callable[[], Iterable[Any]]
         if callable(source):
@@ -107,32 +111,23 @@ class Stream:
         """What users pass as blocks."""
         for index, item in enumerate(self._open()):
             parts = tuple(item) if isinstance(item, tuple | list) else (item,)
-            if not 1 <= len(parts) <= 4:
-                raise ValueError(f"block {index} has {len(parts)} parts; it must be (X, y[, sample_weight[, offset]]).")
+            if not 1 <= len(parts) <= 5:
+                raise ValueError(
+                    f"block {index} has {len(parts)} parts; it must be (X, y[, sample_weight[, offset[, group]]])."
+                )
             yield Part(*parts)._replace(place=f"block {index}")
 
 
 class StreamEngine(PartitionedEngine):
     """A stream, read anew in every pass."""
 
-    def __init__(self, stream: Stream) -> None:
-        self.stream = stream
-        if stream.files is not None:
-            self.feature_names, self.n_rows = stream.files.feature_names, stream.files.n_rows
-
-    @classmethod
-    def of_training_data(
-        cls, estimator: BaseEstimator, X: Stream, y: Given, sample_weight: Given, offset: Given
-    ) -> tuple[Engine, NDArray[Any]]:
-        if y is not None or sample_weight is not None or offset is not None:
-            raise ValueError("y, sample_weight and offset must come inside the blocks when X is a Stream.")
-        return cls(X).trained(estimator)
-
-    @classmethod
-    def of_new_data(cls, estimator: Any, X: Stream, offset: Given) -> Engine:
-        if offset is not None:
-            raise ValueError("offset must come inside the blocks when X is a Stream.")
-        return cls(X).predicting(estimator)
+    def __init__(
+        self, X: Stream, y: Given = None, sample_weight: Given = None, offset: Given = None, group: Given = None
+    ) -> None:
+        refuse_beside("the blocks when X is a Stream", y=y, sample_weight=sample_weight, offset=offset, group=group)
+        self.stream = X
+        if X.files is not None:
+            self.feature_names, self.n_rows = X.files.feature_names, X.files.n_rows
 
     def visit(self, function: Callable[[Part, int], T]) -> Iterator[T]:
         files = self.stream.files
@@ -204,25 +199,17 @@ class _Files:
     n_rows: int | None
     columns: list[str]
     feature_names: list[str]
-    target: str | None
-    sample_weight: str | None
-    offset: str | None
+    roles: dict[str, str | None]  # the columns of labels, weights, offsets and groups
     encoder: Any
     dtype: type
     batch_rows: int
 
     @classmethod
     def found(
-        cls,
-        paths: list[str],
-        features: Sequence[str] | None,
-        target: str | None,
-        sample_weight: str | None,
-        offset: str | None,
-        encoder: Any,
+        cls, paths: list[str], features: Sequence[str] | None, roles: dict[str, str | None], encoder: Any
     ) -> _Files:
         dataset, kind = _dataset(paths)
-        names, special = dataset.schema.names, [name for name in (target, sample_weight, offset) if name is not None]
+        names, special = dataset.schema.names, [name for name in roles.values() if name is not None]
         chosen = [name for name in names if name not in special] if features is None else list(features)
         for name in [*special, *chosen]:
             if name not in names:
@@ -242,7 +229,7 @@ class _Files:
         made = chosen if encoder is None else [str(name) for name in encoder.get_feature_names_out()]
         rows = max(1, _PART_BYTES // (8 * max(1, len(made))))
         columns, dtype = list(dict.fromkeys([*chosen, *special])), np.float32 if small else np.float64
-        return cls(sources, n_rows, columns, made, target, sample_weight, offset, encoder, dtype, rows)
+        return cls(sources, n_rows, columns, made, roles, encoder, dtype, rows)
 
     def parts(self, source: _Source, alone: bool) -> Iterator[Part]:
         """The rows of a source, a batch at a time; `alone` says whether other threads are free to decode."""
@@ -255,11 +242,15 @@ class _Files:
                 raise ValueError(f"{source.name} cannot be read: {error}") from error
             if batch is None:
                 return
-            target = None if self.target is None else batch.column(self.target).to_numpy(zero_copy_only=False)
-            weight, offset = (
-                None if name is None else _numbers(batch, name, source) for name in (self.sample_weight, self.offset)
+            labels, group = (
+                None if name is None else batch.column(name).to_numpy(zero_copy_only=False)
+                for name in (self.roles["target"], self.roles["group"])
             )
-            yield Part(self._matrix(batch, source), target, weight, offset, source.name)
+            weight, offset = (
+                None if name is None else _numbers(batch, name, source)
+                for name in (self.roles["sample_weight"], self.roles["offset"])
+            )
+            yield Part(self._matrix(batch, source), labels, weight, offset, group, source.name)
 
     def _matrix(self, batch: Any, source: _Source) -> Array:
         if self.encoder is not None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.model_selection import check_cv
 
-from properly.engines.base import Engine
-from properly.engines.memory import MemoryEngine
+from properly import kernels
+from properly.engines import Engine, KeyedFolds, MemoryEngine, PartitionedEngine
 from properly.inputs.options import check_split
 from properly.linear.fitting import Data, Penalty, problem_of
 from properly.losses import Composite, Loss
@@ -25,14 +25,17 @@ _ROUGH, _FINE = 0.1, 1e-3
 _OVERFITTED = 40.0
 
 
-def with_splits(cv: Any, engine: Engine) -> MemoryEngine:
+def with_splits(cv: Any, engine: Engine) -> Engine:
     """The same rows with a column per split: 1 for a training row, -1 for a held-out row, 0 for neither.
 
     `cv` is what scikit-learn takes: a number of (stratified) folds, None for five, a splitter, or pairs of row indices;
-    a validation set is a single pair. A number of folds is lowered to the number of rows in the rarest class.
+    a validation set is a single pair. A number of folds is lowered to the number of rows in the rarest class. Rows that
+    are not in memory have no order: a number of folds is that of `KeyedFolds`.
     """
+    if isinstance(engine, PartitionedEngine):
+        return _with_keyed_folds(cv, engine)
     if not isinstance(engine, MemoryEngine):
-        raise ValueError("cross-validation needs all rows in memory, got a Stream; fit a sample of its rows instead.")
+        raise ValueError(f"cross-validation needs rows in memory or in parts, got a {type(engine).__name__}.")
     y, weight = engine.y, engine.weight
     rarest = int(np.bincount(y if weight is None else y[weight > 0.0]).min())
     if rarest < 2:
@@ -40,13 +43,13 @@ def with_splits(cv: Any, engine: Engine) -> MemoryEngine:
             "cross-validation needs at least two rows of every class, but one class has a single row; set the "
             "parameters yourself, with the model that has no CV in its name."
         )
-    counted = np.arange(len(y))
+    counted, rows = np.arange(len(y)), engine.X
     cv = 5 if cv is None else cv
     if isinstance(cv, Integral):
         cv = min(int(cv), rarest)
-        counted = counted if weight is None else np.flatnonzero(weight)
+        counted = rows = counted if weight is None else np.flatnonzero(weight)
     columns = []
-    for number, (train, held_out) in enumerate(check_cv(cv, y[counted], classifier=True).split(counted, y[counted])):
+    for number, (train, held_out) in enumerate(check_cv(cv, y[counted], classifier=True).split(rows, y[counted])):
         check_split(np.concatenate([train, held_out]), len(counted), number)
         column = np.zeros(len(y), dtype=np.int8)
         column[counted[held_out]] = -1
@@ -62,6 +65,25 @@ def with_splits(cv: Any, engine: Engine) -> MemoryEngine:
     if not columns:
         raise ValueError("cv gave no splits; give a number of folds, a splitter, or pairs of row indices.")
     return MemoryEngine(engine.X, y, weight, engine.offset, np.column_stack(columns))
+
+
+def _with_keyed_folds(cv: Any, engine: PartitionedEngine) -> PartitionedEngine:
+    folds = 5 if cv is None else cv
+    folds = KeyedFolds(int(folds)) if isinstance(folds, Integral) else folds
+    if not isinstance(folds, KeyedFolds):
+        raise ValueError(
+            f"rows that are not in memory have no order to split them by, got cv={cv!r}; give a number of folds, or "
+            "properly.engines.KeyedFolds, which goes by a column of keys or of folds."
+        )
+    engine = engine.with_folds(folds)
+    weight = engine.reduce(kernels.fold_weights, len(engine.classes))
+    short = (np.count_nonzero(weight.training, axis=1) < 2) | ~weight.held_out.any(axis=1)
+    if short.any():
+        raise ValueError(
+            f"fold {int(short.argmax())} must have training rows of both classes and at least one held-out row; use "
+            "fewer folds, or keys with more different values."
+        )
+    return engine
 
 
 def penalties(Cs: int | ArrayLike) -> Array:
@@ -92,23 +114,21 @@ class Path(NamedTuple):
 
     @classmethod
     def fitted(cls, data: Data, composite: Composite, Cs: Array, score: Loss, max_iter: int) -> Self:
-        engine = cast(MemoryEngine, data.engine)
-        fold, weight = cast("NDArray[np.int8]", engine.fold), engine.weight
-        weights = np.ones((len(fold), 1)) if weight is None else weight[:, None]
+        weight = data.engine.reduce(kernels.fold_weights, len(data.class_weight))
         problem, start = problem_of(data, composite, Penalty(0.0, 0.0))
         standard_error = float(np.sqrt(unit_of(composite.loss, data)))
-        share = float(np.sum(weights * (fold > 0), axis=0).mean()) / data.weight
+        share = float(weight.training.sum(axis=1).mean()) / data.weight
         folded = FoldedProblem(problem, share, score, tol=_ROUGH * standard_error, max_iter=max_iter)
         ridges = [Penalty.of(float(C)).ridge for C in Cs]
         points, limit = [], _OVERFITTED * unit_of(score, data)
-        for point in folded.path(np.repeat(start, fold.shape[1], axis=0), ridges):
+        for point in folded.path(np.repeat(start, len(weight.training), axis=0), ridges):
             points.append(point)
             total = [each.held_out.sum() for each in points]
             if limit < total[-1] - min(total) < np.inf:
                 break
         best = int(np.argmin(total))
         points[best] = folded.polish(points[best], ridges[best], _FINE * standard_error)
-        held_out = float(np.sum(weights * (fold < 0)))
+        held_out = float(weight.held_out.sum())
         loss = np.full(len(Cs), np.nan)
         loss[: len(points)] = [point.held_out.sum() / held_out for point in points]
         return cls(data, np.array([point.coef for point in points]), loss, held_out)

@@ -160,7 +160,7 @@ class LinearEstimator(LinearPredictor):
         ----------
         X : array, data frame, scipy.sparse array or matrix of shape (n_samples, n_features), Stream, Spark, dask array
             A `Stream` and a `Spark` frame bring their own labels, weights and offsets; those of a dask array or frame
-            are dask arrays as well. Cross-validation and undersampling need all rows in memory.
+            are dask arrays as well.
         y : array of shape (n_samples,)
         sample_weight : array of shape (n_samples,), optional
             A row of weight 2 counts like two equal rows, a row of weight 0 not at all. A class whose rows all have

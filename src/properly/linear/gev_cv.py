@@ -48,7 +48,8 @@ class GEVCanonicalRegressionCV(LinearEstimator):
         The inverse penalties to try: a number of them from 1e-4 to 1e4, or the values. Each ξ gets its own.
     cv : int, splitter, or iterable of (train, held-out) row indices, default 5
         As in scikit-learn: a number means stratified folds in the order of the rows, None is 5. One pair is a
-        validation set. For groups, give ``list(splitter.split(X, y, groups))``.
+        validation set. For groups, give ``list(splitter.split(X, y, groups))``. Rows that are not in memory have no
+        order: a number is that of `properly.engines.KeyedFolds`, and no other splitter is taken.
     scoring : Loss, key of one ("log", "squared", ...) or None, default None
         The proper loss of held-out forecasts. GEV regression may forecast exactly 0, where log loss is infinite, while
         squared loss hardly sees small probabilities; None means BetaLoss(0.5, 0.5), which lies between them.

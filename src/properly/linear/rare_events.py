@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 from sklearn.utils import check_random_state
 
 from properly import kernels
-from properly.engines import Engine, MemoryEngine
+from properly.engines import Engine, MemoryEngine, PartitionedEngine
 from properly.inputs.labels import two_shares
 from properly.inputs.options import check_interval, choose
 from properly.kernels import Block, LinearModel, Statistic
@@ -33,8 +33,8 @@ class RareEventLogisticRegression(LinearEstimator):
     Parameters
     ----------
     correction : {"undersampling", "weighting", "firth", "king-zeng-bias"}, default "firth"
-        - "undersampling": keep every row of the rarer class and as many of the other, drawn at random; fit; shift the
-          intercept back to the rate of the population.
+        - "undersampling": keep every row of the rarer class and as many of the other, drawn at random (about as many,
+          if the rows are not in memory); fit; shift the intercept back to the rate of the population.
         - "weighting": give both classes the same weight; fit; shift the intercept back.
         - "firth": maximise the likelihood times √|information| (Firth 1993): this removes the first-order bias, and
           the estimates are finite also for separated classes.
@@ -123,10 +123,13 @@ class RareEventLogisticRegression(LinearEstimator):
         return self._fit_one(data, Composite(LogLoss()), Penalty.of(self.C))
 
     def _undersampled(self, engine: Engine, class_weight: Array) -> tuple[Fit, float]:
-        if not isinstance(engine, MemoryEngine):
-            raise ValueError('correction="undersampling" needs the data in memory; use "weighting" otherwise.')
-        rows = _balanced_rows(engine.y, engine.weight, check_random_state(self.random_state))
-        sample = MemoryEngine(*engine.rows(rows))
+        random = check_random_state(self.random_state)
+        sample: Engine
+        if isinstance(engine, PartitionedEngine):
+            sample = engine.undersampled(class_weight.min() / class_weight, random.randint(2**31))
+        else:
+            rows = cast(MemoryEngine, engine)
+            sample = MemoryEngine(*rows.rows(_balanced_rows(rows.y, rows.weight, random)))
         kept = sample.reduce(kernels.classes, 2).weight
         return self._plain(sample, kept), float(kept[1] / kept.sum())
 

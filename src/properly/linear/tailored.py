@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from properly import kernels
-from properly.engines import Engine, MemoryEngine
+from properly.engines import Engine
 from properly.linear.cross_validation import with_splits
 from properly.linear.estimator import LinearEstimator
 from properly.linear.fitting import Fit, Penalty
@@ -48,7 +48,7 @@ class TailoredLinearClassifierCV(LinearEstimator):
         concentrated the loss, the less it limits large coefficients.
     cv : int, splitter, or iterable of (train, held-out) row indices, default 5
         An int means as many stratified folds in the order of the rows, or one per row of the rarest class if it has
-        fewer. There must be at least two splits.
+        fewer. There must be at least two splits. For rows that are not in memory: `properly.engines.KeyedFolds`.
     fit_intercept : bool, default True
     tol : float, default 1e-8
     max_iter : int, default 100
@@ -140,25 +140,37 @@ class TailoredLinearClassifierCV(LinearEstimator):
             start = self._fit_one(data, Composite(loss, Logit()), Penalty.of(self.C), start=begin)
             yield start
 
-    def _held_out(self, engine: MemoryEngine, candidates: Array, logistic: Fit) -> tuple[Array, Array]:
+    def _held_out(self, engine: Engine, candidates: Array, logistic: Fit) -> tuple[Array, Array]:
         """For every split the summed cost of each candidate, and the weight of the held-out rows."""
-        fold, cost = cast("NDArray[np.int8]", engine.fold), Composite(CostWeightedLoss(self.at), Logit())
-        n_splits = fold.shape[1]
-        if n_splits < 2:
+        weight = engine.reduce(kernels.fold_weights, 2).held_out.sum(axis=1)
+        if len(weight) < 2:
             raise ValueError("cv must give at least two splits, got 1: the standard error is computed between splits.")
-        costs, total = np.empty((n_splits, len(candidates))), np.empty(n_splits)
-        for split in range(n_splits):
-            rows = engine.rows(np.flatnonzero(fold[:, split] < 0))
+        cost = Composite(CostWeightedLoss(self.at), Logit())
+        costs = np.empty((len(weight), len(candidates)))
+        for split in range(len(weight)):
             fits = list(self._path(engine.training(split), candidates, logistic))
-            v = rows.X @ np.concatenate([fit.coef for fit in fits]).T
-            v = v + np.concatenate([fit.intercept for fit in fits])
-            if rows.offset is not None:
-                v = v + rows.offset[:, None]
-            weight = np.ones(len(rows.y)) if rows.weight is None else rows.weight
-            # Added up row by row, so that equal decisions have equal costs to the last digit and ties are recognised.
-            costs[split] = np.sum(weight[:, None] * cost.value(rows.y[:, None], v), axis=0)
-            total[split] = weight.sum()
-        return costs, total
+            coef = np.column_stack(
+                [np.concatenate([fit.coef for fit in fits]), np.concatenate([fit.intercept for fit in fits])]
+            )
+            costs[split] = engine.reduce(_held_out_costs, cost, split, coef).total
+        return costs, weight
+
+
+@dataclass
+class _Costs(kernels.Statistic):
+    """The summed costs of several candidates."""
+
+    total: Array
+
+
+def _held_out_costs(block: kernels.Block, cost: Composite, split: int, coef: Array) -> _Costs:
+    """Added up row by row, so that equal decisions have equal costs to the last digit and ties are recognised."""
+    held_out = cast("NDArray[np.int8]", block.fold)[:, split] < 0
+    v = kernels.linear_scores(block.X[held_out], coef)
+    if block.offset is not None:
+        v = v + block.offset[held_out, None]
+    costs = cost.value(block.y[held_out, None], v)
+    return _Costs(np.sum(costs if block.weight is None else block.weight[held_out, None] * costs, axis=0))
 
 
 def _least_concentrated(costs: Array, weight: Array) -> int:

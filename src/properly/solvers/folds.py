@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from properly import kernels
-from properly.engines.memory import MemoryEngine
 from properly.losses.base import Loss
 from properly.numeric.probabilities import Array
 from properly.solvers.directions import Factor, Problem, solve_updated
@@ -127,9 +126,8 @@ class FoldedProblem:
     def _one_by_one(self, at: FoldPoint, ridge: float, size: Array) -> FoldPoint:
         """Solve the splits that the shared steps have not solved, each by the general solver."""
         coef, problem = at.coef.copy(), self.problem
-        engine = cast(MemoryEngine, problem.engine)
         for f in np.flatnonzero(~(size <= self.tol)).tolist():
-            alone = replace(problem, engine=engine.training(f), ridge=ridge, passes=0)
+            alone = replace(problem, engine=problem.engine.training(f), ridge=ridge, passes=0)
             solution = minimise(alone, coef[f : f + 1], self.tol / np.sqrt(problem.null_loss), self.max_iter)
             coef[f] = solution.coef[0]
         return self.evaluate(coef)

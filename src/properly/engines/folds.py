@@ -1,0 +1,110 @@
+"""Folds that do not depend on the order of the rows, which data on several machines do not have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from properly.inputs.options import check_boolean, checked_count
+
+_MULTIPLIERS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)  # of the finaliser of splitmix64
+_STEP = 0x9E3779B97F4A7C15
+
+
+@dataclass(frozen=True)
+class KeyedFolds:
+    """Folds by a hash of every row's key: a splitter like those of scikit-learn, in memory and on every engine.
+
+    Rows of the same key, such as a customer, are in the same fold, whatever the order of the rows, and wherever they
+    are. Folds are about equally large, and have about the same share of every class, if there are many keys.
+
+    Parameters
+    ----------
+    n_splits : int, default 5
+    hashed : bool, default True
+        False: the keys are the folds themselves, whole numbers from 0 to n_splits - 1.
+
+    Notes
+    -----
+    In memory the keys are the `groups` of `split`; files and frames name a column, ``Stream(..., group="customer")``.
+    Without keys the features of a row are its key. The hash is the same on every machine and in every version.
+
+    Examples
+    --------
+    >>> folds = KeyedFolds(3).of_rows(None, np.array(["ann", "bob", "ann", "eve", "kim"]))
+    >>> bool(folds[0] == folds[2])
+    True
+    >>> KeyedFolds(2, hashed=False).of_rows(None, np.array([0, 1, 1])).tolist()
+    [0, 1, 1]
+    """
+
+    n_splits: int = 5
+    hashed: bool = True
+
+    def __post_init__(self) -> None:
+        checked_count(self.n_splits, "n_splits", 2)
+        check_boolean(self.hashed, "hashed")
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        return self.n_splits
+
+    def split(
+        self, X: Any, y: Any = None, groups: ArrayLike | None = None
+    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+        """The numbers of the training rows and of the held-out rows, fold by fold."""
+        fold = self.of_rows(X, None if groups is None else np.asarray(groups))
+        for number in range(self.n_splits):
+            yield np.flatnonzero(fold != number), np.flatnonzero(fold == number)
+
+    def of_rows(self, X: Any, key: NDArray[Any] | None) -> NDArray[np.int64]:
+        """The fold of every row."""
+        if self.hashed:
+            return (_hash_of(X if key is None else key) % np.uint64(self.n_splits)).astype(np.int64)
+        if key is None:
+            raise ValueError("KeyedFolds(hashed=False) needs the fold of every row: give groups, or name group=.")
+        folds = np.asarray(key, dtype=np.float64)
+        bad = ~((folds >= 0) & (folds < self.n_splits) & (folds == np.floor(folds)))
+        if bad.any():
+            raise ValueError(
+                f"a fold must be a whole number from 0 to {self.n_splits - 1}, got {key[bad][0]}; set n_splits, or "
+                "leave out hashed=False."
+            )
+        return folds.astype(np.int64)
+
+    def roles(self, X: Any, key: NDArray[Any] | None) -> NDArray[np.int8]:
+        """A column for every split: 1 for a training row, -1 for a held-out row."""
+        held_out = self.of_rows(X, key)[:, None] == np.arange(self.n_splits)
+        return np.where(held_out, np.int8(-1), np.int8(1))
+
+
+def _hash_of(values: Any) -> NDArray[np.uint64]:
+    """64 bits for every row of a matrix, or every entry of a column: numbers of equal value have the same."""
+    if sparse.issparse(values):
+        values = values.tocsr().toarray()
+    values = np.asarray(values)
+    if values.dtype.kind in "OUST":
+        texts = np.ascontiguousarray(values.astype(np.str_))
+        digits = texts.view(np.uint32).reshape(len(texts), -1) if texts.dtype.itemsize else np.empty((len(texts), 0))
+        columns = digits.astype(np.uint64).T
+    elif values.dtype.kind in "mM":
+        columns = values.view(np.uint64)[None]
+    else:
+        numbers = np.asarray(values, dtype=np.float64).reshape(len(values), -1) + 0.0  # -0.0 is 0.0
+        columns = np.ascontiguousarray(numbers.T).view(np.uint64)
+    found = np.zeros(len(values), dtype=np.uint64)
+    with np.errstate(over="ignore"):
+        for number, column in enumerate(columns, start=1):
+            # 0 changes nothing: shorter texts end with it, however long the longest of their part is.
+            found ^= np.where(column == 0, np.uint64(0), _mixed(column + np.uint64(number * _STEP % 2**64)))
+        return _mixed(found)
+
+
+def _mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(_MULTIPLIERS[0])
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(_MULTIPLIERS[1])
+    return x ^ (x >> np.uint64(31))

@@ -1,0 +1,174 @@
+"""Counts by distinct score: how many rows of each kind, of which weight, had each score.
+
+Whatever needs the order of the scores (isotonic regression, ranks, densities, quantiles, AUC) can be computed from
+them, and they add up over parts of the rows, which isotonic regressions of the parts do not. Too many distinct scores
+are compressed to cells.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from properly.kernels import Statistic
+from properly.numeric.probabilities import Array
+
+ROOM = 2**20  # so many pairs of a score and a kind of row are held apart
+
+
+class Counts(NamedTuple):
+    """The distinct scores of some rows from small to large; at each the number of rows, and their weight."""
+
+    score: Array
+    rows: Array
+    weight: Array
+
+    @classmethod
+    def of(cls, score: Array, weight: Array | None) -> Self:
+        """Rows of weight 0 are left out."""
+        if weight is None:
+            score = np.sort(score)
+            begins = _begins(score)
+            rows = np.diff(begins, append=len(score)).astype(np.float64)
+            return cls(score[begins], rows, rows)
+        kept = np.flatnonzero(weight)
+        order = kept[np.argsort(score[kept], kind="stable")]
+        score, weight = score[order], weight[order]
+        begins = _begins(score)
+        return cls(score[begins], np.diff(begins, append=len(score)).astype(np.float64), _summed(weight, begins))
+
+    def joined(self, other: Self, digits: int, of_probabilities: bool) -> Self:
+        """Those of the rows of both."""
+        both = (np.concatenate(pair) for pair in zip(self, other, strict=True))
+        score, rows, weight = both
+        order = np.argsort(score, kind="stable")  # which merges two sorted parts
+        return type(self)(score[order], rows[order], weight[order]).merged(digits, of_probabilities)
+
+    def merged(self, digits: int, of_probabilities: bool) -> Self:
+        """Scores of a cell as one, at their weighted mean; a cell is what agrees in all but the last binary digits."""
+        cell = self.score if digits == 0 else _rank(self.score, of_probabilities) >> digits
+        begins = _begins(cell)
+        if len(begins) == len(cell):
+            return self
+        low, high = self.score[begins], self.score[np.append(begins[1:], len(cell)) - 1]
+        weight = _summed(self.weight, begins)
+        share = self.weight / np.repeat(weight, np.diff(begins, append=len(cell)))
+        mean = np.clip(_summed(share * self.score, begins), low, high)  # in spite of rounding it stays in its cell
+        return type(self)(mean, _summed(self.rows, begins), weight)
+
+
+class Entries(NamedTuple):
+    """The number of rows, and their weight, for every kind of row and every score that it has."""
+
+    kinds: tuple[Hashable, ...]
+    kind: NDArray[np.intp]  # its position among them
+    score: Array
+    rows: Array
+    weight: Array
+
+
+@dataclass(frozen=True)
+class ScoreCounts(Statistic):
+    """Counts for every kind of row, such as its class, or its class and its group.
+
+    Up to 2²⁰ pairs of a kind and a distinct score nothing is lost. If there are more, the last binary digits of the
+    scores are dropped until there are no more cells than that, and a cell has the mean of its scores. The scores of a
+    cell differ by less than `width` of their size, and a sum over rows of a smooth function of the score changes by
+    half its curvature times the variance within the cells. Probabilities above one half are told apart by 1 - p. How
+    many digits are dropped depends neither on the order in which the parts are added nor on the parts.
+
+    >>> one = ScoreCounts.of(np.array([0.1, 0.3, 0.1]), np.array([0, 1, 1])).named(["no", "yes"])
+    >>> both = one + ScoreCounts.of(np.array([0.3, 0.2]), np.array([0, 1])).named(["yes", "no"])
+    >>> both.kinds["yes"].score, both.kinds["yes"].rows
+    (array([0.1, 0.3]), array([1., 2.]))
+    """
+
+    kinds: Mapping[Any, Counts]
+    digits: int = 0  # binary ones that are dropped
+    of_probabilities: bool = True  # whether all scores lie in [0, 1]
+    room: int = field(default=ROOM, repr=False)
+
+    @classmethod
+    def of(cls, score: Array, kind: NDArray[Any], weight: Array | None = None) -> Self:
+        """Of finite scores, and the kind of every row: whole numbers from 0 on, of which there are few."""
+        small = kind.astype(np.min_scalar_type(kind.max(initial=0)), copy=False)
+        order, ends = np.argsort(small, kind="stable"), np.cumsum(np.bincount(small))
+        kinds = {}
+        for name, rows in enumerate(np.split(order, ends[:-1])):
+            if len(rows):
+                kinds[name] = Counts.of(score[rows], None if weight is None else weight[rows])
+        of_probabilities = not len(score) or bool(score.min() >= 0.0 and score.max() <= 1.0)
+        return cls(kinds, 0, of_probabilities, ROOM)._fitting()
+
+    def named(self, names: Sequence[Hashable]) -> Self:
+        """With other names for the kinds than their numbers."""
+        return replace(self, kinds={names[number]: counts for number, counts in self.kinds.items()})
+
+    @property
+    def exact(self) -> bool:
+        return self.digits == 0
+
+    @property
+    def width(self) -> float:
+        """By how much of their size the scores of a cell differ at most; 0 if all scores are told apart."""
+        return 0.0 if self.exact else float(2.0 ** (self.digits - 52))
+
+    def entries(self) -> Entries:
+        """All counts in one table. Scores of a cell are tied: they have the mean of all kinds."""
+        kind = np.repeat(np.arange(len(self.kinds)), [len(counts.score) for counts in self.kinds.values()])
+        score, rows, weight = (np.concatenate(column) for column in zip(*self.kinds.values(), strict=True))
+        if not self.exact:
+            _, cell = np.unique(_rank(score, self.of_probabilities) >> self.digits, return_inverse=True)
+            share = weight / np.bincount(cell, weight)[cell]
+            score = np.bincount(cell, share * score)[cell]
+        return Entries(tuple(self.kinds), kind, score, rows, weight)
+
+    def __add__(self, other: Self) -> Self:
+        digits, of_probabilities = max(self.digits, other.digits), self.of_probabilities and other.of_probabilities
+        kinds = dict(self._with(digits, of_probabilities).kinds)
+        for name, counts in other._with(digits, of_probabilities).kinds.items():
+            kinds[name] = kinds[name].joined(counts, digits, of_probabilities) if name in kinds else counts
+        return type(self)(kinds, digits, of_probabilities, min(self.room, other.room))._fitting()
+
+    def _with(self, digits: int, of_probabilities: bool) -> Self:
+        if (digits, of_probabilities) == (self.digits, self.of_probabilities):
+            return self
+        kinds = {name: counts.merged(digits, of_probabilities) for name, counts in self.kinds.items()}
+        return type(self)(kinds, digits, of_probabilities, self.room)
+
+    def _fitting(self) -> Self:
+        """With as few digits dropped as there is room for."""
+        if sum(len(counts.score) for counts in self.kinds.values()) <= self.room:
+            return self
+        ranks = [_rank(counts.score, self.of_probabilities) for counts in self.kinds.values()]
+
+        def n_cells(digits: int) -> int:
+            return sum(len(_begins(rank >> digits)) for rank in ranks)
+
+        digits = bisect_left(range(64), -self.room, lo=self.digits + 1, key=lambda digits: -n_cells(digits))
+        return self._with(digits, self.of_probabilities)
+
+
+def _rank(score: Array, of_probabilities: bool) -> NDArray[np.int64]:
+    """Whole numbers in the order of the scores: neighbouring numbers of float64 have neighbouring ones."""
+    bits = np.ascontiguousarray(score).view(np.int64)
+    rank = np.where(bits >= 0, bits, -(bits & np.int64(2**63 - 1)))
+    if not of_probabilities:
+        return rank
+    half = int(np.float64(0.5).view(np.int64))
+    mirrored = 2 * half - (1.0 - score).view(np.int64)  # 1 - p is exact, and has the digits that p lacks
+    return np.where(score <= 0.5, rank, mirrored)
+
+
+def _begins(cell: NDArray[np.generic]) -> NDArray[np.intp]:
+    """Where each of equal neighbours begins."""
+    return np.flatnonzero(np.concatenate([[True], cell[1:] != cell[:-1]])[: len(cell)])
+
+
+def _summed(x: Array, begins: NDArray[np.intp]) -> Array:
+    return np.add.reduceat(x, begins) if len(begins) else x[:0]

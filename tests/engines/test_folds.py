@@ -1,0 +1,84 @@
+"""Folds by a hash of a key: the same for every order of the rows, and wherever they are."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.model_selection import cross_val_score
+
+from properly.engines import KeyedFolds, Stream
+from properly.linear import GEVCanonicalRegressionCV, ProperLinearClassifier
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(600, 3))
+Y = (X[:, 0] + RNG.logistic(size=600) > 0.5).astype(int)
+KEYS = {
+    "numbers": RNG.integers(0, 90, 600),
+    "fractions": RNG.integers(0, 90, 600) / 7.0,
+    "texts": np.array([f"customer {i}" for i in RNG.integers(0, 90, 600)]),
+    "objects": np.array([f"k{i}" for i in RNG.integers(0, 90, 600)], dtype=object),
+    "days": np.datetime64("2024-01-01") + RNG.integers(0, 90, 600).astype("timedelta64[D]"),
+}
+
+
+@pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
+def test_rows_of_a_key_stay_together_whatever_the_order_and_the_parts(key):
+    fold = KeyedFolds(4).of_rows(X, key)
+    assert pd.Series(fold).groupby(key).nunique().max() == 1
+    assert np.all(np.bincount(fold, minlength=4) > 60)
+    order = RNG.permutation(600)
+    np.testing.assert_array_equal(KeyedFolds(4).of_rows(X, key[order]), fold[order])
+    in_parts = [KeyedFolds(4).of_rows(X, np.asarray(part)) for part in np.split(key, [1, 250])]
+    np.testing.assert_array_equal(np.concatenate(in_parts), fold)
+
+
+def test_the_hash_does_not_change():
+    assert KeyedFolds(10).of_rows(None, np.arange(8)).tolist() == KeyedFolds(10).of_rows(None, np.arange(8.0)).tolist()
+    assert KeyedFolds(10).of_rows(None, np.arange(8)).tolist() == [0, 1, 0, 3, 0, 4, 5, 8]
+    assert KeyedFolds(10).of_rows(None, np.array(["a", "b", "", "longer", "\u00e9"])).tolist() == [8, 7, 0, 4, 1]
+
+
+def test_without_keys_the_features_are_the_key():
+    fold = KeyedFolds(3).of_rows(X, None)
+    np.testing.assert_array_equal(KeyedFolds(3).of_rows(sp.csr_array(X), None), fold)
+    np.testing.assert_array_equal(KeyedFolds(3).of_rows(np.where(X == 0, -0.0, X), None), fold)
+    assert np.all(np.bincount(fold) > 150)
+
+
+def test_given_folds():
+    given = RNG.integers(0, 3, 600)
+    pairs = list(KeyedFolds(3, hashed=False).split(X, Y, given))
+    for number, (train, held_out) in enumerate(pairs):
+        np.testing.assert_array_equal(held_out, np.flatnonzero(given == number))
+        np.testing.assert_array_equal(np.sort(np.concatenate([train, held_out])), np.arange(600))
+    with pytest.raises(ValueError, match="a whole number from 0 to 1, got 2"):
+        KeyedFolds(2, hashed=False).of_rows(X, given)
+    with pytest.raises(ValueError, match="needs the fold of every row"):
+        KeyedFolds(2, hashed=False).of_rows(X, None)
+    with pytest.raises(ValueError, match="n_splits"):
+        KeyedFolds(1)
+
+
+def test_a_splitter_of_scikit_learn():
+    scores = cross_val_score(ProperLinearClassifier(), X, Y, groups=KEYS["texts"], cv=KeyedFolds(3))
+    assert scores.shape == (3,)
+
+
+@pytest.mark.parametrize("key", ["texts", "given"])
+def test_a_stream_with_keys_is_memory_with_keys(key, tmp_path):
+    folds = KeyedFolds(3, hashed=key == "texts")
+    keys = KEYS["texts"] if folds.hashed else RNG.integers(0, 3, 600)
+    options = {"xis": [0.0, 0.3], "Cs": [0.1, 1.0], "tol": 1e-11}
+    whole = GEVCanonicalRegressionCV(cv=list(folds.split(X, Y, keys)), **options).fit(X, Y)
+    pd.DataFrame(X, columns=list("abc")).assign(y=Y, key=keys).to_parquet(tmp_path / "0.parquet", row_group_size=100)
+    stream = Stream(tmp_path, target="y", group="key")
+    model = GEVCanonicalRegressionCV(cv=folds, **options).fit(stream)
+    np.testing.assert_allclose(model.cv_results_["loss"], whole.cv_results_["loss"], rtol=1e-6)
+    np.testing.assert_allclose(model.coef_, whole.coef_, atol=1e-8)
+    blocks = Stream([(X[:300], Y[:300], None, None, keys[:300]), (X[300:], Y[300:], None, None, keys[300:])])
+    np.testing.assert_allclose(GEVCanonicalRegressionCV(cv=folds, **options).fit(blocks).coef_, whole.coef_, atol=1e-8)
+
+
+def test_too_few_keys():
+    with pytest.raises(ValueError, match=r"fold \d must have training rows of both classes"):
+        GEVCanonicalRegressionCV(cv=5).fit(Stream([(X, Y, None, None, np.zeros(600))]))

@@ -1,0 +1,87 @@
+"""Counts by distinct score: exact while there is room, and compressed with a known error beyond it."""
+
+from functools import reduce
+from operator import add
+
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+
+from properly import score_counts
+from properly.score_counts import ScoreCounts
+
+RNG = np.random.default_rng(0)
+P = RNG.beta(0.4, 2.0, 40_000)
+Y = (RNG.random(40_000) < P).astype(int)
+WEIGHT = RNG.integers(0, 4, 40_000) / 2.0
+
+
+def in_parts(cuts, score=P, weight=None):
+    parts = zip(*(np.split(x, cuts) for x in (score, Y)), strict=True)
+    weights = [None] * (len(cuts) + 1) if weight is None else np.split(weight, cuts)
+    return [ScoreCounts.of(*part, each) for part, each in zip(parts, weights, strict=True)]
+
+
+@pytest.mark.parametrize("weight", [None, WEIGHT])
+def test_exact_counts(weight):
+    score = np.round(P, 3)
+    found = reduce(add, in_parts([0, 17, 17, 30_000], score, weight))
+    assert found.exact
+    assert found.width == 0.0
+    mass = np.ones(len(P)) if weight is None else weight
+    for name, counts in found.kinds.items():
+        rows = (name == Y) & (mass > 0)
+        distinct, place = np.unique(score[rows], return_inverse=True)
+        np.testing.assert_array_equal(counts.score, distinct)
+        np.testing.assert_array_equal(counts.rows, np.bincount(place))
+        np.testing.assert_allclose(counts.weight, np.bincount(place, mass[rows]), rtol=1e-13)
+
+
+@pytest.mark.parametrize("score", [P, np.log(P / (1 - P)), 1e6 + P, 1.0 - P], ids=["p", "log-odds", "far", "1 - p"])
+def test_compressed_counts(score, monkeypatch):
+    monkeypatch.setattr(score_counts, "ROOM", 2000)
+    whole = ScoreCounts.of(score, Y)
+    assert sum(len(counts.score) for counts in whole.kinds.values()) <= 2000
+    a, b, c = in_parts([9_000, 31_000], score)
+    for found in ((a + b) + c, a + (b + c), (c + a) + b):
+        assert found.digits == whole.digits
+        for name, counts in found.kinds.items():
+            np.testing.assert_array_equal(counts.rows, whole.kinds[name].rows)
+            np.testing.assert_allclose(counts.score, whole.kinds[name].score, rtol=1e-12)
+    for name, counts in whole.kinds.items():
+        exact = np.sort(score[name == Y])
+        assert counts.rows.sum() == len(exact)
+        assert counts.rows @ counts.score == pytest.approx(exact.sum(), rel=1e-12)
+        size = np.minimum(exact, 1.0 - exact) if whole.of_probabilities else np.abs(exact)
+        assert np.all(np.abs(np.repeat(counts.score, counts.rows.astype(int)) - exact) <= whole.width * size)
+
+
+def test_no_more_digits_are_dropped_than_necessary(monkeypatch):
+    monkeypatch.setattr(score_counts, "ROOM", 2000)
+    found = ScoreCounts.of(P, Y)
+    finer = sum(len(np.unique(score_counts._rank(P[name == Y], True) >> (found.digits - 1))) for name in found.kinds)
+    assert finer > 2000
+
+
+def test_both_tails_of_probabilities_are_kept_apart(monkeypatch):
+    monkeypatch.setattr(score_counts, "ROOM", 50)
+    tail = 10.0 ** -np.linspace(1, 14, 200)
+    for p in (tail, 1.0 - tail):
+        found = ScoreCounts.of(p, np.zeros(200, dtype=int))
+        assert len(found.kinds[0].score) > 25
+
+
+def test_ranks_from_cells(monkeypatch):
+    monkeypatch.setattr(score_counts, "ROOM", 4000)
+    found = ScoreCounts.of(P, Y)
+    assert not found.exact
+    entries = found.entries()
+    area = roc_auc_score(entries.kind, entries.score, sample_weight=entries.weight)
+    assert area == pytest.approx(roc_auc_score(Y, P), abs=1e-5)
+
+
+def test_order_of_float64():
+    values = np.array([-np.inf, -3.0, -1e-300, -0.0, 0.0, 1e-300, 0.25, 0.5, 0.75, 1.0, 7.0, np.inf])
+    assert np.all(np.diff(score_counts._rank(values, False)) >= 0)
+    inside = np.sort(np.concatenate([values[(values >= 0.0) & (values <= 1.0)], RNG.random(1000), 1 - 1e-9 * P[:99]]))
+    assert np.all(np.diff(score_counts._rank(inside, True)) >= 0)
