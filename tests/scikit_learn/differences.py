@@ -18,6 +18,8 @@ SUITES = {
     ),
 }
 
+REGRESSORS_TOO = ("AdaBoost", "gradient boosting", "tree")  # whose files test regression as well
+
 _WORDS = "the same error or warning, in other words"
 _PARTS = "asks for parts of scikit-learn's own implementation"
 _PARAMETERS = "concerns a parameter, or a value of it, that ours do not have; the substitute ignores it"
