@@ -2,7 +2,8 @@
 
 A kernel takes a block and the current parameters and returns a `Statistic`, the only thing that leaves a block.
 Kernels do not know where the block is stored; engines do not know what is added up. All sums are float64. The arrays of
-a block may be of any library; parameters and statistics, which are small, are NumPy arrays.
+a block may be of any library, and those of its statistic are of the same one: an engine adds them up where they are and
+brings the sum to the host. Parameters, which are small, are NumPy arrays.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from scipy import sparse
 from properly.losses.base import Loss, mix
 from properly.losses.composite import Composite
 from properly.losses.softmax import AnyComposite
-from properly.numeric.arrays import beside, constant, is_foreign, namespace, to_numpy
-from properly.numeric.functions import matmul
+from properly.numeric.arrays import all_to_numpy, beside, constant, is_foreign, namespace, to_numpy
+from properly.numeric.functions import bincount, matmul
 from properly.numeric.probabilities import Array
 
 
@@ -40,6 +41,11 @@ class Statistic:
 
     def __add__(self, other: Self) -> Self:
         return type(self)(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(self)))  # type: ignore[arg-type]
+
+    def on_host(self) -> Self:
+        """The same sums as numbers and NumPy arrays; those of another library are copied together."""
+        values = [getattr(self, field.name) for field in fields(self)]  # type: ignore[arg-type]
+        return type(self)(*all_to_numpy(values))
 
 
 @dataclass(frozen=True)
@@ -95,16 +101,19 @@ def _collect(X: Any, rows: Array, width: int) -> Array:
     """Σ_i rows_i ⊗ (x_i, 1): shape (scores, width)."""
     xp = namespace(rows)
     rows = xp.reshape(rows, (X.shape[0], -1)).T
-    if xp is np:
-        rows = np.ascontiguousarray(rows)  # BLAS is twice as fast with it this way round
+    if xp is not np:
+        total = rows @ X
+        return total if width == X.shape[1] else beside(total, xp.sum(rows, axis=1)[:, None])
+    rows = np.ascontiguousarray(rows)  # BLAS is twice as fast with it this way round
     total = np.empty((rows.shape[0], width))
-    total[:, : X.shape[1]] = to_numpy(rows @ X)
-    total[:, X.shape[1] :] = to_numpy(xp.sum(rows, axis=1))[:, None]
+    total[:, : X.shape[1]] = rows @ X
+    total[:, X.shape[1] :] = rows.sum(axis=1)[:, None]
     return total
 
 
-def _sum(x: Array) -> float:
-    return float(namespace(x).sum(x))
+def _sum(x: Array) -> Any:
+    total = namespace(x).sum(x)
+    return total if is_foreign(total) else float(total)
 
 
 @dataclass
@@ -116,8 +125,7 @@ class Classes(Statistic):
 
 
 def classes(block: Block, n_classes: int) -> Classes:
-    weight = None if block.weight is None else to_numpy(block.weight)
-    return Classes(block.y.shape[0], np.bincount(to_numpy(block.y), weight, n_classes).astype(np.float64))
+    return Classes(block.y.shape[0], bincount(block.y, block.weight, n_classes))
 
 
 @dataclass
@@ -130,11 +138,13 @@ class Moments(Statistic):
 
 
 def moments(block: Block, center: Array | None) -> Moments:
-    weight = constant(np.ones(block.X.shape[0]), block.X) if block.weight is None else block.weight
+    weight = block.weight
+    if weight is None:
+        weight = namespace(block.X).ones_like(block.X[:, 0]) if is_foreign(block.X) else np.ones(block.X.shape[0])
     if sparse.issparse(block.X):
         return Moments(block.X.T @ weight, block.X.power(2).T @ weight, block.X.shape[0])
     X = block.X if center is None else block.X - constant(center, block.X)
-    return Moments(to_numpy(X.T @ weight), to_numpy(namespace(X).square(X).T @ weight), 0)
+    return Moments(X.T @ weight, namespace(X).square(X).T @ weight, 0)
 
 
 @dataclass
@@ -151,7 +161,7 @@ def first_row(block: Block) -> FirstRow:
     rows = np.arange(block.X.shape[0]) if block.weight is None else np.flatnonzero(to_numpy(block.weight))
     if not len(rows):
         return FirstRow(None)
-    row = block.X[rows[:1]]
+    row = block.X[int(rows[0]) : int(rows[0]) + 1, :]
     return FirstRow(to_numpy(row.toarray() if sparse.issparse(row) else row)[0])
 
 
@@ -164,9 +174,9 @@ class StrangeValues(Statistic):
 
 
 def strange_values(block: Block, column: int) -> StrangeValues:
-    values = block.X[:, [column]]
-    values = to_numpy(values.toarray() if sparse.issparse(values) else values)
-    return StrangeValues(int(np.isnan(values).sum()), int(np.isinf(values).sum()))
+    values = block.X[:, [column]].toarray() if sparse.issparse(block.X) else block.X[:, column]
+    xp = namespace(values)
+    return StrangeValues(*(int(xp.count_nonzero(test(values))) for test in (xp.isnan, xp.isinf)))
 
 
 @dataclass
@@ -213,10 +223,11 @@ class FoldWeights(Statistic):
 
 
 def fold_weights(block: Block, n_classes: int) -> FoldWeights:
-    weight = np.ones(len(block.y)) if block.weight is None else block.weight
-    fold, own = cast("NDArray[np.int8]", block.fold), block.y[:, None] == np.arange(n_classes)
-    share = weight[:, None] * own
-    return FoldWeights((fold > 0).T @ share, (fold < 0).T @ share)
+    xp, fold = namespace(block.y), cast("NDArray[np.int8]", block.fold)
+    own = xp.astype(block.y[:, None] == constant(np.arange(n_classes), block.y), xp.float64)
+    share = own if block.weight is None else block.weight[:, None] * own
+    training, held_out = (xp.astype(rows, xp.float64).T @ share for rows in (fold > 0, fold < 0))
+    return FoldWeights(training, held_out)
 
 
 @dataclass
@@ -228,13 +239,18 @@ class FoldGradients(Statistic):
 
 
 def fold_gradients(block: Block, model: LinearModel, coef: Array, score: Loss) -> FoldGradients:
-    """Row f of `coef` belongs to split f: one product with the features serves them all. For NumPy arrays only."""
+    """Row f of `coef` belongs to split f: one product with the features serves them all."""
     composite, fold = cast(Composite, model.composite), cast("NDArray[np.int8]", block.fold)
     X, y = model.design(block), model.target(block)[:, None]
     with np.errstate(all="ignore"):
         v = linear_scores(X, coef)
         v = v if block.offset is None else v + block.offset[:, None]
-        slopes = np.where(fold > 0, weighted(block, composite._gradient(y, v)), 0.0)
+        xp = namespace(v)
+        slopes = xp.where(fold > 0, weighted(block, composite._gradient(y, v)), 0.0)
+        if xp is not np:  # arrays of a size that depends on values are slow elsewhere
+            losses = weighted(block, mix(y, *score._losses(composite.link._probabilities(v))))
+            held_out = xp.sum(xp.where(fold < 0, losses, 0.0), axis=0)
+            return FoldGradients(_collect(X, slopes, coef.shape[1]), held_out)
         row, split = np.nonzero(fold < 0)
         losses = mix(y[row, 0], *score._losses(composite.link._probabilities(v[row, split])))
         if block.weight is not None:
@@ -263,12 +279,15 @@ def _curvature_matrix(
     block: Block, model: LinearModel, X: Any, y: NDArray[Any], v: Array, width: int, observed: bool
 ) -> Array:
     scores = v.shape[1] if v.ndim == 2 else 1
-    gram = np.empty((scores, width, scores, width))
+    grams: list[list[Any]] = [[None] * scores for _ in range(scores)]
     for one in range(scores):
         column = weighted(block, model.composite._curvature_column(y, v, one, observed))
         for other in range(one + 1):
-            gram[one, :, other] = gram[other, :, one] = weighted_gram(X, column[:, other], width)
-    return gram.reshape(scores * width, scores * width)
+            grams[one][other] = grams[other][one] = weighted_gram(X, column[:, other], width)
+    if scores == 1:
+        return cast(Array, grams[0][0])
+    xp = namespace(grams[0][0])
+    return np.block(grams) if xp is np else xp.concat([xp.concat(row, axis=1) for row in grams])
 
 
 @dataclass
@@ -287,7 +306,7 @@ def newton(block: Block, model: LinearModel, coef: Array, want_value: bool, kind
         value = _sum(weighted(block, model.composite._value(y, v))) if want_value else np.nan
         total = _collect(X, weighted(block, model.composite._gradient(y, v)), coef.shape[1])
         hessians = [_curvature_matrix(block, model, X, y, v, coef.shape[1], kind) for kind in kinds]
-        return Newton(value, total, np.array(hessians))
+        return Newton(value, total, namespace(total).stack(hessians))
 
 
 def _columns(X: Any, columns: NDArray[np.intp]) -> Any:
@@ -307,7 +326,7 @@ def weighted_gram(X: Any, curvature: Array, width: int) -> Array:
         return gram
     if is_foreign(X):
         design = X if width == k else beside(X, namespace(X).ones_like(curvature)[:, None])
-        return to_numpy(design.T @ (design * curvature[:, None]))
+        return design.T @ (design * curvature[:, None])
     by_columns = X.strides[0] < X.strides[1]  # then scaling the rows would scatter the columns
     scaled = np.empty((X.shape[0], width), order="F" if by_columns else "C")
     if np.all(curvature >= 0.0):  # with the square root the product is symmetric, and BLAS computes half of it
@@ -378,14 +397,14 @@ def along_line(
     block: Block, model: LinearModel, coef: Array, direction: Array, steps: Array, want_values: bool
 ) -> AlongLine:
     """All step sizes of a line search in one pass over the data."""
-    values, slopes = np.full(len(steps), np.nan), np.empty(len(steps))
+    values, slopes = [], []
     with np.errstate(all="ignore"):
         X, y, start = model.read(block, coef)
         along = model.scores(block._replace(offset=None), X, direction)
         xp = namespace(along)
-        for i, step in enumerate(steps.tolist()):
+        for step in steps.tolist():
             v = start + step * along
-            slopes[i] = _sum(weighted(block, xp.where(along == 0.0, 0.0, model.composite._gradient(y, v) * along)))
+            slopes.append(xp.sum(weighted(block, xp.where(along == 0.0, 0.0, model.composite._gradient(y, v) * along))))
             if want_values:
-                values[i] = _sum(weighted(block, model.composite._value(y, v)))
-    return AlongLine(values, slopes)
+                values.append(xp.sum(weighted(block, model.composite._value(y, v))))
+    return AlongLine(xp.stack(values) if want_values else np.full(len(steps), np.nan), xp.stack(slopes))

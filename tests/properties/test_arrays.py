@@ -106,7 +106,7 @@ def test_softmax(loss, library):
 @pytest.mark.parametrize("composite", [Composite("log"), Composite("squared", "probit"), SoftmaxComposite(LogLoss())])
 @pytest.mark.parametrize("weights", [True, False])
 def test_kernels(composite, weights, library):
-    """The rows are arrays of the library; what leaves a block is always of NumPy."""
+    """The rows are arrays of the library, and so are their sums, until they are brought to the host."""
     random = np.random.default_rng(1)
     softmax = isinstance(composite, SoftmaxComposite)
     scores = 3 if softmax else 1
@@ -129,7 +129,7 @@ def test_kernels(composite, weights, library):
     ]
     elsewhere = Block(*(None if each is None else library.asarray(each) for each in block))
     for kernel, *parameters in calls:
-        expected, found = (astuple(kernel(each, *parameters)) for each in (block, elsewhere))
+        expected, found = (astuple(kernel(each, *parameters).on_host()) for each in (block, elsewhere))
         for one, other in zip(expected, found, strict=True):
             assert isinstance(other, np.ndarray | float | int)
             np.testing.assert_allclose(other, one, rtol=1e-12, atol=1e-12, err_msg=kernel.__name__)

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from properly.engines.base import Engine, Given
 from properly.engines.dask import DaskEngine
+from properly.engines.device import DeviceEngine, block_bytes
 from properly.engines.folds import KeyedFolds
 from properly.engines.memory import MemoryEngine
 from properly.engines.partitioned import PartitionedEngine
@@ -29,6 +30,8 @@ ENGINES: dict[type | str, type[Engine]] = {
     Spark: SparkEngine,
     "dask": DaskEngine,
     "pyspark": SparkEngine,
+    "torch": DeviceEngine,
+    "cupy": DeviceEngine,
     object: MemoryEngine,
 }
 
@@ -69,7 +72,7 @@ def by_parts(method: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(method)
     def predict(self: Any, X: Any, offset: Given = None) -> Any:
-        if isinstance(X, Block) or issubclass(_engine_for(X), MemoryEngine):
+        if isinstance(X, Block) or _engine_for(X) is MemoryEngine:
             return method(self, X, offset)
         check_is_fitted(self)
         return prediction_engine(self, X, offset).map(partial(_predicted, self, method.__name__))
@@ -83,6 +86,7 @@ def _predicted(estimator: Any, method: str, block: Block) -> Any:
 
 __all__ = [
     "ENGINES",
+    "DeviceEngine",
     "Engine",
     "KeyedFolds",
     "MemoryEngine",
@@ -90,6 +94,7 @@ __all__ = [
     "Spark",
     "Stream",
     "StreamEngine",
+    "block_bytes",
     "by_parts",
     "prediction_engine",
     "training_engine",

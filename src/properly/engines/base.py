@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
 from properly.kernels import Block, Statistic
+from properly.numeric.functions import entries
 from properly.numeric.probabilities import Array
 
 S = TypeVar("S", bound=Statistic)
@@ -72,7 +73,8 @@ def combine_weights(weight: Array | None, codes: NDArray[np.intp], class_factor:
     """The weights of rows times the factors of their classes; None stands for 1 in either."""
     if class_factor is None:
         return weight
-    return class_factor[codes] if weight is None else weight * class_factor[codes]
+    factor = entries(class_factor, codes)
+    return factor if weight is None else weight * factor
 
 
 def add_up(statistics: Iterable[S | None]) -> S:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from threading import Lock
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,15 +20,18 @@ from properly.inputs.features import checked_features
 from properly.inputs.labels import checked_labels
 from properly.inputs.weights import checked_offset, checked_weight
 from properly.kernels import Block
+from properly.numeric.arrays import namespace
 from properly.numeric.probabilities import Array
 
 BLOCK_BYTES = 2**21  # small enough for the cache, large enough for threads not to wait for each other
 _CHUNK = 4  # blocks that are added up together, so that sums do not depend on the number of threads
-_THIN, _SAMPLE_ROWS = 6, 4096  # a sample is every sixth row, if that leaves at least so many
+_SAMPLE_ROWS = 4096  # a sample has at least so many
 
 
 class MemoryEngine(Engine):
     """Arrays cut into blocks that fit the cache; large ones are added up by several threads."""
+
+    thin: ClassVar[int] = 6  # a sample is every sixth row
 
     def __init__(
         self,
@@ -93,17 +96,18 @@ class MemoryEngine(Engine):
             return add_up(_pool(threads, os.getpid()).map(add_chunk, chunks))
 
     def reweighted(self, class_factor: Array) -> Engine:
-        return MemoryEngine(self.X, self.y, combine_weights(self.weight, self.y, class_factor), self.offset, self.fold)
+        return type(self)(self.X, self.y, combine_weights(self.weight, self.y, class_factor), self.offset, self.fold)
 
     def training(self, split: int) -> MemoryEngine:
         """The rows that train in one split; the others have weight 0."""
-        trains = (cast("NDArray[np.int8]", self.fold)[:, split] > 0).astype(np.float64)
-        return MemoryEngine(self.X, self.y, trains if self.weight is None else trains * self.weight, self.offset)
+        xp, fold = namespace(self.y), cast("NDArray[np.int8]", self.fold)
+        trains = xp.astype(fold[:, split] > 0, xp.float64)
+        return type(self)(self.X, self.y, trains if self.weight is None else trains * self.weight, self.offset)
 
     def thinned(self) -> Engine | None:
-        if self.X.shape[0] < _THIN * max(_SAMPLE_ROWS, 50 * self.X.shape[1]):
+        if self.X.shape[0] < self.thin * max(_SAMPLE_ROWS, 50 * self.X.shape[1]):
             return None
-        return MemoryEngine(*self.rows(slice(None, None, _THIN)))
+        return type(self)(*self.rows(slice(None, None, self.thin)))
 
 
 def number_of_threads() -> int:

@@ -38,6 +38,7 @@ from properly.numeric.arrays import (
     is_traced,
     namespace,
     refuse_masked,
+    require_real,
     to_numpy,
 )
 
@@ -73,11 +74,30 @@ def checked_features(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
     return X
 
 
+def checked_tensor(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """X as it is, an array of numbers of another library; records the number of features, or compares it.
+
+    Values are looked at where they are used: a fit sees them in its sums.
+    """
+    require_real(X, "X")
+    if X.ndim != 2:
+        raise ValueError(f"Expected 2D array, got X with {X.ndim} dimensions; reshape it to (rows, features).")
+    for what, size in zip(("sample(s)", "feature(s)"), X.shape, strict=True):
+        if reset and size == 0:
+            raise ValueError(f"Found array with 0 {what} (shape={tuple(X.shape)}) while a minimum of 1 is required.")
+    if reset:
+        estimator.n_features_in_ = int(X.shape[1])
+        estimator.__dict__.pop("feature_names_in_", None)  # those of an earlier fit
+    elif X.shape[1] != estimator.n_features_in_:
+        raise ValueError(f"X must have shape (n, {estimator.n_features_in_}), as in fit, got {tuple(X.shape)}.")
+    return X
+
+
 def checked_array(estimator: Any, X: Any, offset: ArrayLike | None = None, *, missing: bool = False) -> tuple[Any, Any]:
     """X and an offset as arrays of float64 of a library other than NumPy, with the features of a fitted estimator."""
     X, offset = floats(X=X, offset=offset)
     if X.ndim != 2 or X.shape[1] != estimator.n_features_in_:
-        raise ValueError(f"X must have shape (n, {estimator.n_features_in_}), as in fit, got {X.shape}.")
+        raise ValueError(f"X must have shape (n, {estimator.n_features_in_}), as in fit, got {tuple(X.shape)}.")
     if not missing and anywhere(~namespace(X).isfinite(X)):
         raise ValueError("X must be finite; drop or impute missing values first.")
     if offset is not None and not is_traced(X):

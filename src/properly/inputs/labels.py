@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Number
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,29 +12,47 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d
 
 from properly.inputs.frames import missing_in, refuse_distributed
-from properly.numeric.arrays import is_foreign, refuse_masked, to_numpy
+from properly.numeric import functions as fn
+from properly.numeric.arrays import (
+    anywhere,
+    as_float,
+    constant_like,
+    is_boolean,
+    is_foreign,
+    namespace,
+    refuse_masked,
+    require_real,
+    to_numpy,
+)
 
 
-def checked_labels(y: ArrayLike | None, n_rows: int | None = None) -> tuple[NDArray[Any], NDArray[Any]]:
-    """What an estimator is fitted to: the sorted classes, two or more, and the position of every label among them."""
+def checked_labels(
+    y: ArrayLike | None, n_rows: int | None = None, like: Any = None
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """What an estimator is fitted to: the sorted classes, two or more, and the position of every label among them.
+
+    The positions are an array of NumPy, or of the library and on the device of `like`.
+    """
     require_labels(y)
-    labels = _column(y)
+    labels = _column(y, like)
     classes = found_classes(labels)
-    check_classification_targets(classes if len(classes) == 2 else labels)  # the latter takes long
+    check_classification_targets(classes if len(classes) == 2 or is_foreign(labels) else labels)  # the latter is slow
     if n_rows is not None:
-        check_lengths(len(labels), n_rows)
+        check_lengths(labels.shape[0], n_rows)
     require_several_classes(classes)
-    return classes, _positions(labels, classes)
+    return classes, constant_like(_positions(labels, classes), like)
 
 
-def forecast_labels(y: ArrayLike, classes: ArrayLike | None, n_classes: int) -> tuple[NDArray[Any], NDArray[Any]]:
+def forecast_labels(
+    y: ArrayLike, classes: ArrayLike | None, n_classes: int, like: Any = None
+) -> tuple[NDArray[Any], NDArray[Any]]:
     """What forecasts are judged by: the classes, given or found, and the position of every label among them."""
     if y is None:
         raise ValueError("y is None; the labels are needed.")
-    labels = _column(y, warn=False)
+    labels = _column(y, like, warn=False)
     found = found_classes(labels)
     known = _completed(found, n_classes) if classes is None else _given(classes, found, n_classes)
-    return known, _positions(labels, known)
+    return known, constant_like(_positions(labels, known), like)
 
 
 def distinct_labels(labels: NDArray[Any]) -> NDArray[Any]:
@@ -44,6 +62,20 @@ def distinct_labels(labels: NDArray[Any]) -> NDArray[Any]:
         if np.all((labels == ends[0]) | (labels == ends[1])):
             return ends if ends[0] != ends[1] else ends[:1]
     return np.unique(labels)
+
+
+def _distinct_there(labels: Any) -> NDArray[Any]:
+    """The distinct labels, few, of an array of another library, found where it is."""
+    xp = namespace(labels)
+    if not labels.shape[0]:
+        return np.empty(0)
+    numbers = xp.astype(labels, xp.uint8) if is_boolean(labels) else labels
+    ends = xp.stack([xp.min(numbers), xp.max(numbers)])
+    if not anywhere((numbers != ends[0]) & (numbers != ends[1])):
+        distinct = distinct_labels(to_numpy(ends))
+    else:
+        distinct = to_numpy(xp.unique_values(numbers))
+    return distinct.astype(np.bool_) if is_boolean(labels) else distinct
 
 
 def encode(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
@@ -61,8 +93,10 @@ def encode(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
 
 def found_classes(labels: NDArray[Any]) -> NDArray[Any]:
     """The distinct labels in sorted order; missing values and fractions are refused."""
-    if len(labels) == 0:
+    if labels.shape[0] == 0:
         raise ValueError("y is empty; at least one row is needed.")
+    if is_foreign(labels):
+        labels = _distinct_there(labels)
     if labels.dtype.kind in "OmM" and missing_in(labels).any():
         row = int(np.argmax(missing_in(labels)))
         raise ValueError(
@@ -88,10 +122,17 @@ def found_classes(labels: NDArray[Any]) -> NDArray[Any]:
     return found
 
 
-def _column(y: Any, *, warn: bool = True) -> NDArray[Any]:
-    """Labels as an array; a list that mixes text with something else stays mixed, where NumPy would make text of it."""
+def _column(y: Any, like: Any = None, *, warn: bool = True) -> NDArray[Any]:
+    """Labels as an array; a list that mixes text with something else stays mixed, where NumPy would make text of it.
+
+    An array of the library of `like` stays where it is.
+    """
     refuse_masked(y, "y")
     refuse_distributed(y, "y")
+    if is_foreign(y) and is_foreign(like):
+        require_real(y, "y")
+        if y.ndim == 1:
+            return cast("NDArray[Any]", y)
     if isinstance(y, list | tuple) and len({isinstance(label, str) for label in y}) > 1:
         y = np.array(y, dtype=object)
     return np.asarray(column_or_1d(to_numpy(y) if is_foreign(y) else y, warn=warn))
@@ -112,6 +153,12 @@ def _require_one_kind(distinct: Iterable[Any]) -> None:
 
 def _positions(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:
     """Of every label among the classes, all of which are known; of a byte each for two classes."""
+    if is_foreign(labels):
+        xp = namespace(labels)
+        if len(classes) == 2:
+            return cast("NDArray[Any]", xp.astype(labels == classes[1].item(), xp.int8))
+        order = np.argsort(classes)
+        return fn.entries(order, fn.searchsorted(as_float(classes[order], "y"), xp.astype(labels, xp.float64)))
     if len(classes) == 2:
         return np.asarray(labels == classes[1]).view(np.int8)
     order = np.argsort(classes)

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from properly.inputs.labels import require_several_classes
+from properly.numeric.arrays import Array, anywhere, constant_like, float_like, namespace
 from properly.numeric.limits import SMALLEST_NORMAL
-from properly.numeric.probabilities import Array, as_float
 
 _NONE_POSITIVE = "sample_weight is zero for every row; at least one must be positive."
 
 
-def checked_offset(offset: ArrayLike | None, n_rows: int, n_classes: int) -> Array | None:
-    """One offset per row for two classes, one per row and class for more."""
+def checked_offset(offset: ArrayLike | None, n_rows: int, n_classes: int, like: Any = None) -> Array | None:
+    """One offset per row for two classes, one per row and class for more; where `like` is."""
     if offset is None:
         return None
-    offset = as_float(offset, "offset")
-    check_offset_shape(offset.shape, n_rows, n_classes)
-    if not np.isfinite(offset).all():
+    offset = cast(Array, float_like(offset, like, "offset"))
+    check_offset_shape(tuple(offset.shape), n_rows, n_classes)
+    if anywhere(~namespace(offset).isfinite(offset)):
         raise ValueError("offset must be finite.")
     return offset
 
@@ -32,29 +32,36 @@ def check_offset_shape(shape: tuple[int, ...], n_rows: int, n_classes: int) -> N
 
 
 def checked_weight(
-    sample_weight: ArrayLike | None, n_rows: int, *, positive_sum: bool = False, name: str = "sample_weight"
+    sample_weight: ArrayLike | None,
+    n_rows: int,
+    *,
+    positive_sum: bool = False,
+    name: str = "sample_weight",
+    like: Any = None,
 ) -> Array | None:
-    """One finite weight of at least 0 for every row; a single number is the weight of all of them.
+    """One finite weight of at least 0 for every row, where `like` is; a single number is the weight of all of them.
 
     With `positive_sum` not all of them may be 0, and float64 must be able to hold their sum.
     """
     if sample_weight is None:
         return None
-    weight = as_float(sample_weight, name)
+    weight = cast(Array, float_like(sample_weight, like, name))
     if weight.ndim == 0:
-        weight = np.full(n_rows, float(weight))
+        weight = constant_like(np.full(n_rows, float(weight)), like)
     if weight.ndim != 1:
         raise ValueError(f"{name} must be 1D, got {weight.ndim} dimensions.")
-    if len(weight) != n_rows:
-        raise ValueError(f"{name} has {len(weight)} entries, but there are {n_rows} rows; every row needs one.")
-    finite = np.isfinite(weight)
-    if not finite.all():
-        raise ValueError(f"{name} must be finite, got {weight[~finite][0]}.")
-    if (weight < 0.0).any():
-        raise ValueError(f"{name} must not be negative, got {weight.min()}.")
-    if positive_sum and not weight.any():
+    if weight.shape[0] != n_rows:
+        raise ValueError(f"{name} has {weight.shape[0]} entries, but there are {n_rows} rows; every row needs one.")
+    xp = namespace(weight)
+    finite = xp.isfinite(weight)
+    if not xp.all(finite):
+        raise ValueError(f"{name} must be finite, got {float(weight[~finite][0])}.")
+    lowest, highest = (float(xp.min(weight)), float(xp.max(weight))) if n_rows else (0.0, 0.0)
+    if lowest < 0.0:
+        raise ValueError(f"{name} must not be negative, got {lowest}.")
+    if positive_sum and highest == 0.0:
         raise ValueError(_NONE_POSITIVE)
-    if positive_sum and weight.max() > np.finfo(np.float64).max / n_rows:
+    if positive_sum and highest > np.finfo(np.float64).max / n_rows:
         raise ValueError(f"{name} adds up to more than float64 can hold; divide all weights by their largest.")
     return weight
 

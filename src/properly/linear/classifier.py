@@ -18,8 +18,8 @@ from properly.linear.fitting import Data, Fit, Penalty, certain_fit
 from properly.links import Link, Logit
 from properly.losses import Composite, LogLoss, Loss, SoftmaxComposite, SquaredLoss, get_loss
 from properly.losses.softmax import AnyComposite
+from properly.numeric.arrays import Array, as_float, columns_at, constant, to_numpy
 from properly.numeric.limits import FARTHEST
-from properly.numeric.probabilities import Array, as_float
 
 _SQUARED_LOGIT = Composite(SquaredLoss(), Logit())  # the softmax generalises both links of the squared loss
 
@@ -122,9 +122,9 @@ def _rows_of(seen: NDArray[np.intp], engine: Engine) -> MemoryEngine:
     """The rows of the classes that have a weight, numbered anew."""
     if not isinstance(engine, MemoryEngine):
         raise ValueError("every row of some class has weight 0; leave these rows out of the data, or weight them.")
-    rows = engine.rows(np.flatnonzero(np.isin(engine.y, seen)))
-    offset = None if rows.offset is None else rows.offset[:, seen]
-    return MemoryEngine(rows.X, np.searchsorted(seen, rows.y), rows.weight, offset)
+    rows = engine.rows(np.flatnonzero(np.isin(to_numpy(engine.y), seen)))
+    offset = None if rows.offset is None else columns_at(rows.offset, seen)
+    return type(engine)(rows.X, constant(np.searchsorted(seen, to_numpy(rows.y)), rows.X), rows.weight, offset)
 
 
 @dataclass(eq=False, repr=False)

@@ -14,7 +14,7 @@ from properly.engines import Engine, KeyedFolds, MemoryEngine, PartitionedEngine
 from properly.inputs.options import check_split
 from properly.linear.fitting import Data, Penalty, problem_of
 from properly.losses import Composite, Loss
-from properly.numeric.probabilities import Array, as_float
+from properly.numeric.arrays import Array, as_float, to_numpy
 from properly.solvers.folds import FoldedProblem
 
 # How far from its optimum a fit to a split may stop, in standard errors: to find the best C, and then for this C. The
@@ -36,7 +36,7 @@ def with_splits(cv: Any, engine: Engine) -> Engine:
         return _with_keyed_folds(cv, engine)
     if not isinstance(engine, MemoryEngine):
         raise ValueError(f"cross-validation needs rows in memory or in parts, got a {type(engine).__name__}.")
-    y, weight = engine.y, engine.weight
+    y, weight = to_numpy(engine.y), None if engine.weight is None else to_numpy(engine.weight)
     rarest = int(np.bincount(y if weight is None else y[weight > 0.0]).min())
     if rarest < 2:
         raise ValueError(
@@ -64,7 +64,7 @@ def with_splits(cv: Any, engine: Engine) -> Engine:
         columns.append(column)
     if not columns:
         raise ValueError("cv gave no splits; give a number of folds, a splitter, or pairs of row indices.")
-    return MemoryEngine(engine.X, y, weight, engine.offset, np.column_stack(columns))
+    return type(engine)(engine.X, engine.y, engine.weight, engine.offset, np.column_stack(columns))
 
 
 def _with_keyed_folds(cv: Any, engine: PartitionedEngine) -> PartitionedEngine:

@@ -22,7 +22,8 @@ from properly.linear.fitting import Data, Penalty, weight_by_class
 from properly.linear.rare_events import RareEventLogisticRegression
 from properly.links import Link
 from properly.losses import Composite, LogLoss
-from properly.numeric.probabilities import Array
+from properly.numeric.arrays import Array, beside, constant, floats, namespace
+from properly.numeric.functions import matmul
 
 
 @dataclass(frozen=True)
@@ -65,13 +66,14 @@ class Inference:
     def probability_intervals(self, X: Any, level: float = 0.95, offset: ArrayLike | None = None) -> Array:
         """Intervals for the probability of the second class, (n_samples, 2), from Wald intervals of the score."""
         link = cast(Link, self.model.link_)
-        score = self.model.decision_function(X, offset) + link.link(0.5)
-        design = np.asarray(X.todense()) if hasattr(X, "todense") else np.asarray(X, dtype=np.float64)
-        design = design - self.center
+        score = self.model.decision_function(X, offset) + float(link.link(0.5))
+        design = np.asarray(X.todense()) if hasattr(X, "todense") else floats(X=X)[0]
+        xp = namespace(design)
+        design = design - constant(self.center, design)
         if len(self.coef) > design.shape[1]:
-            design = np.column_stack([design, np.ones(len(design))])
-        half = _quantile(level) * np.sqrt(np.einsum("ij,jk,ik->i", design, self.centred_covariance, design))
-        return np.column_stack([link.inverse(score - half), link.inverse(score + half)])
+            design = beside(design, xp.ones_like(design[:, :1]))
+        half = _quantile(level) * xp.sqrt(xp.sum(matmul(design, self.centred_covariance) * design, axis=1))
+        return xp.stack([link.inverse(score - half), link.inverse(score + half)], axis=1)
 
     def summary(self, level: float = 0.95) -> Any:
         """A pandas data frame: coefficient, standard error, z, two-sided p-value and interval."""
@@ -194,7 +196,7 @@ def _squared_gradients(block: Block, model: LinearModel, composite: Composite, c
             rows = composite._gradient(y, v) ** 2
         else:
             p, q = composite.link._pair(v)
-            at0, at1 = (composite._gradient(np.full(v.shape, label), v) for label in (False, True))
+            at0, at1 = (composite._gradient((v != v) | label, v) for label in (False, True))
             rows = q * at0**2 + p * at1**2
     return Hessian(kernels.weighted_gram(X, kernels.weighted(block, rows), coef.shape[1]))
 

@@ -21,8 +21,9 @@ from properly.linear.estimator import LinearEstimator
 from properly.linear.fitting import Data, Fit, Penalty
 from properly.links import Link, Logit
 from properly.losses import Composite, LogLoss
+from properly.numeric.arrays import Array, beside, namespace, to_numpy
+from properly.numeric.functions import matmul
 from properly.numeric.limits import SMALLEST_NORMAL
-from properly.numeric.probabilities import Array
 from properly.solvers import Solution, Status
 
 
@@ -129,7 +130,8 @@ class RareEventLogisticRegression(LinearEstimator):
             sample = engine.undersampled(class_weight.min() / class_weight, random.randint(2**31))
         else:
             rows = cast(MemoryEngine, engine)
-            sample = MemoryEngine(*rows.rows(_balanced_rows(rows.y, rows.weight, random)))
+            weight = None if rows.weight is None else to_numpy(rows.weight)
+            sample = type(rows)(*rows.rows(_balanced_rows(to_numpy(rows.y), weight, random)))
         kept = sample.reduce(kernels.classes, 2).weight
         return self._plain(sample, kept), float(kept[1] / kept.sum())
 
@@ -182,18 +184,19 @@ class _Score(Statistic):
 def _score(block: Block, model: LinearModel, coef: Array, root: Array) -> _Score:
     X, y, v = model.read(block, coef)
     p, q = Logit()._pair(v)
-    weight = np.ones(len(v)) if block.weight is None else block.weight
+    xp = namespace(v)
+    weight = xp.ones_like(v) if block.weight is None else block.weight
     design = _with_intercept(X, coef)
-    leverage = weight * p * q * np.sum((design @ root) ** 2, axis=1)
-    residual = weight * np.where(y, q, -p)
-    log_likelihood = -float(np.sum(weight * model.composite._value(y, v)))
+    leverage = weight * p * q * xp.sum(matmul(design, root) ** 2, axis=1)
+    residual = weight * xp.where(y, q, -p)
+    log_likelihood = -xp.sum(weight * model.composite._value(y, v))
     return _Score(log_likelihood, design.T @ residual, design.T @ (leverage * (0.5 - p)))
 
 
 def _with_intercept(X: Any, coef: Array) -> Array:
     """The features, and a column of ones if there is a coefficient for it."""
     design = np.asarray(X.todense()) if hasattr(X, "todense") else X
-    return np.column_stack([design, np.ones(len(design))]) if coef.shape[1] > X.shape[1] else design
+    return beside(design, namespace(design).ones_like(design[:, :1])) if coef.shape[1] > X.shape[1] else design
 
 
 @dataclass
@@ -207,9 +210,10 @@ class _Saturated(Statistic):
 def _saturated(block: Block, model: LinearModel, coef: Array) -> _Saturated:
     X, y, v = model.read(block, coef)
     p, q = Logit()._pair(v)
-    weight = np.ones(len(v)) if block.weight is None else block.weight
-    best = np.where(y, 1.0, -1.0) * np.log1p(2.0 * weight)  # the log-odds of (weight · y + ½)/(weight + 1)
-    return _Saturated(int(np.count_nonzero(weight)), _with_intercept(X, coef).T @ (weight * p * q * (best - v)))
+    xp = namespace(v)
+    weight = xp.ones_like(v) if block.weight is None else block.weight
+    best = xp.where(y, 1.0, -xp.ones_like(v)) * xp.log1p(2.0 * weight)  # the log-odds of (weight · y + ½)/(weight + 1)
+    return _Saturated(int(xp.count_nonzero(weight)), _with_intercept(X, coef).T @ (weight * p * q * (best - v)))
 
 
 class BiasReduction:

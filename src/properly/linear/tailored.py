@@ -16,7 +16,7 @@ from properly.linear.estimator import LinearEstimator
 from properly.linear.fitting import Fit, Penalty
 from properly.links import Link, Logit
 from properly.losses import BetaLoss, Composite, CostWeightedLoss, LogLoss
-from properly.numeric.probabilities import Array, as_float
+from properly.numeric.arrays import Array, as_float, is_foreign, namespace
 
 
 @dataclass(eq=False, repr=False)
@@ -166,6 +166,12 @@ class _Costs(kernels.Statistic):
 def _held_out_costs(block: kernels.Block, cost: Composite, split: int, coef: Array) -> _Costs:
     """Added up row by row, so that equal decisions have equal costs to the last digit and ties are recognised."""
     held_out = cast("NDArray[np.int8]", block.fold)[:, split] < 0
+    if is_foreign(block.X):
+        weight = namespace(held_out).astype(held_out, namespace(held_out).float64)
+        weight = weight if block.weight is None else weight * block.weight
+        v = kernels.linear_scores(block.X, coef)
+        v = v if block.offset is None else v + block.offset[:, None]
+        return _Costs(weight @ cost.value(block.y[:, None], v))
     v = kernels.linear_scores(block.X[held_out], coef)
     if block.offset is not None:
         v = v + block.offset[held_out, None]

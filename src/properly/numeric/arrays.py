@@ -11,7 +11,8 @@ formula must not branch on them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -71,7 +72,7 @@ def floats(**inputs: ArrayLike | None) -> list[Any]:
 
 
 def require_one_library(**inputs: Any) -> Any:
-    """Refuse arrays of two libraries; the first array of a library other than NumPy, or None."""
+    """Refuse arrays of two libraries or on two devices; the first array of a library other than NumPy, or None."""
     leader = first = None
     for name, x in inputs.items():
         if leader is None and is_foreign(x):
@@ -83,7 +84,21 @@ def require_one_library(**inputs: Any) -> Any:
                     f"arrays of two libraries in one call: {first} is of {_library(leader)} and {name} of "
                     f"{_library(x)}; convert one of them first."
                 )
+            if is_foreign(x):
+                _require_one_device(x, name, leader, first)
     return leader
+
+
+def _require_one_device(x: Any, name: str, leader: Any, first: str | None) -> None:
+    from array_api_compat import device
+
+    if not is_traced(x) and device(x) != device(leader):
+        raise ValueError(
+            f"arrays on two devices in one call: {first} is on {device(leader)} and {name} on {device(x)}; move one of "
+            "them first."
+        )
+    if getattr(x, "requires_grad", False):
+        raise ValueError(f"{name} requires gradients, which are not computed here; pass {name}.detach().")
 
 
 def as_float(x: ArrayLike, name: str) -> Array:
@@ -121,12 +136,22 @@ def _float_like(x: Any, leader: Any, name: str) -> Any:
     xp = namespace(leader)
     if not is_foreign(x):
         return constant(as_float(x, name), leader)
-    if not xp.isdtype(x.dtype, ("bool", "integral", "real floating")):
-        raise ValueError(f"{name} must be real numbers, got an array of {x.dtype}.")
+    require_real(x, name)
     result = xp.astype(x, xp.float64, copy=False)
     if result.dtype != xp.float64:
         raise ValueError(f"{name} must be converted to float64, but {_library(x)} gave {result.dtype}; enable float64.")
     return result
+
+
+def require_real(x: Any, name: str) -> None:
+    """Refuse arrays of complex numbers; those of half precision are converted like others."""
+    if not namespace(x).isdtype(x.dtype, ("bool", "integral", "real floating")):
+        raise ValueError(f"{name} must be real numbers, got an array of {x.dtype}.")
+
+
+def float_like(x: Any, leader: Any, name: str) -> Any:
+    """`x` as an array of float64: of the library and on the device of `leader`, if that is not NumPy's."""
+    return _float_like(x, leader, name) if is_foreign(leader) else as_float(x, name)
 
 
 def is_foreign(x: Any) -> bool:
@@ -150,6 +175,11 @@ def constant(values: ArrayLike, like: Any) -> Any:
     from array_api_compat import device
 
     return namespace(like).asarray(np.array(values), device=device(like))
+
+
+def constant_like(values: Any, like: Any) -> Any:
+    """The same, unless they are there already, or `like` is not of another library."""
+    return constant(values, like) if is_foreign(like) and not is_foreign(values) else values
 
 
 def columns_of(x: Any) -> list[Any]:
@@ -190,6 +220,22 @@ def to_numpy(x: Any) -> NDArray[Any]:
     from array_api_compat import to_device
 
     return np.asarray(x if _library(x) == "array_api_strict" else to_device(x, "cpu"))
+
+
+def all_to_numpy(values: Iterable[Any]) -> list[Any]:
+    """Numbers and NumPy arrays as they are, arrays of another library as NumPy's of float64, copied all at once."""
+    values = list(values)
+    there = [x for x in values if is_foreign(x)]
+    if not there:
+        return values
+    xp = namespace(there[0])
+    joined = to_numpy(xp.concat([xp.reshape(xp.astype(x, xp.float64), (-1,)) for x in there]))
+    parts = iter(np.split(joined, np.cumsum([math.prod(x.shape) for x in there])))
+    return [_shaped(next(parts), x.shape) if is_foreign(x) else x for x in values]
+
+
+def _shaped(numbers: Array, shape: tuple[int, ...]) -> Array | float:
+    return numbers.reshape(shape) if shape else float(numbers[0])
 
 
 def on_host(function: Callable[..., Any], *arrays: Any, what: str) -> Any:

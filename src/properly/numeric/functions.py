@@ -17,6 +17,7 @@ from scipy import special as sc
 from properly.numeric.arrays import Array, constant, is_foreign, is_traced, namespace, on_host
 from properly.numeric.limits import LARGEST
 
+_FEW = 32  # values are counted one by one up to here, after a sort beyond
 _ROOT_HALF = math.sqrt(0.5)
 _LOG_TWO = math.log(2.0)
 
@@ -125,6 +126,32 @@ def average(x: Array, weight: Array | None) -> float:
     if xp is np:
         return float(np.average(x, weights=weight))
     return float(xp.mean(x) if weight is None else xp.sum(weight * x) / xp.sum(weight))
+
+
+def bincount(index: Any, weight: Array | None, size: int) -> Array:
+    """The number of entries of each of the values 0 ... size - 1, or their summed weight."""
+    xp = namespace(index)
+    if xp is np:
+        return np.bincount(index, weight, size).astype(np.float64)
+    if size <= _FEW:
+        one = xp.ones_like(index, dtype=xp.float64) if weight is None else weight
+        return xp.stack([xp.sum(xp.where(index == k, one, 0.0)) for k in range(size)])
+    order = xp.argsort(index)
+    edges = searchsorted_in(xp.take(index, order), np.arange(size + 1))
+    return sums_between(None if weight is None else xp.take(weight, order), edges)
+
+
+def cumulative(x: Array) -> Array:
+    """0, x₁, x₁ + x₂, ..."""
+    xp = namespace(x)
+    return np.concatenate([[0.0], np.cumsum(x)]) if xp is np else xp.cumulative_sum(x, include_initial=True)
+
+
+def sums_between(values: Array | None, edges: Any) -> Array:
+    """The sum of the values from each edge up to the next; None stands for values of 1."""
+    xp = namespace(edges)
+    upto = xp.astype(edges, xp.float64) if values is None else xp.take(cumulative(values), edges)
+    return upto[1:] - upto[:-1]
 
 
 def matmul(x: Any, matrix: Array) -> Any:
@@ -319,6 +346,12 @@ def searchsorted(edges: Array, x: Array, side: str = "left") -> Any:
         edge = entries(table, place + (2**power - 1))
         place = place + 2**power * xp.astype(edge <= x if side == "right" else edge < x, xp.int64)
     return xp.minimum(place, len(edges))
+
+
+def searchsorted_in(ordered: Any, x: NDArray[Any]) -> Any:
+    """np.searchsorted of NumPy's numbers in an ordered array of any library."""
+    xp = namespace(ordered)
+    return np.searchsorted(ordered, x) if xp is np else xp.searchsorted(ordered, constant(x, ordered))
 
 
 def interp(x: Array, knots: Array, values: Array) -> Array:

@@ -1,0 +1,150 @@
+"""Rows in arrays of PyTorch or CuPy: they stay on their card, where blocks of them are added up and predicted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from properly.engines.base import Engine, Given, S, add_up, combine_weights
+from properly.engines.memory import MemoryEngine
+from properly.inputs.features import checked_tensor
+from properly.inputs.labels import checked_labels
+from properly.inputs.options import checked_count
+from properly.inputs.weights import checked_offset, checked_weight
+from properly.kernels import Block
+from properly.numeric.arrays import (
+    Array,
+    anywhere,
+    as_integers,
+    constant,
+    is_foreign,
+    namespace,
+    require_one_library,
+)
+
+T = TypeVar("T")
+_ON_A_CARD, _ON_THE_HOST = 2**28, 2**22  # bytes: a card needs much work for every call, the host's cache is small
+_COPIES = 4  # of a block, that a curvature matrix makes at most
+_BLOCK_BYTES: ContextVar[int | None] = ContextVar("_BLOCK_BYTES", default=None)
+
+
+@contextmanager
+def block_bytes(size: int) -> Iterator[None]:
+    """Within it, arrays of PyTorch and CuPy are looked at in blocks of this many bytes, as float64.
+
+    A block has four copies at most while it is added up, so this limits what a fit takes beside the data. The default
+    is 256 MiB on a card. Smaller blocks take longer; results agree but for rounding.
+
+    >>> with block_bytes(2**24):
+    ...     pass  # model.fit(X, y)
+    """
+    token = _BLOCK_BYTES.set(checked_count(size, "block_bytes", 1))
+    try:
+        yield
+    finally:
+        _BLOCK_BYTES.reset(token)
+
+
+class DeviceEngine(MemoryEngine):
+    """Arrays of PyTorch or CuPy, on a card or on the host, cut into blocks that are large enough for a card.
+
+    Every block is computed with in float64, whatever its type. Sums are added up where the blocks are, and brought to
+    the host once a pass.
+    """
+
+    thin = 16  # a card has so many rows that a smaller share is enough, and its sums cost little
+
+    def __init__(self, X: Any, y: Any, weight: Any = None, offset: Any = None, fold: Any = None) -> None:
+        super().__init__(X, y, weight, offset, constant(fold, X) if isinstance(fold, np.ndarray) else fold)
+        default = _ON_THE_HOST if "cpu" in str(X.device).lower() else _ON_A_CARD
+        self.block_rows = max(1, (_BLOCK_BYTES.get() or default) // (8 * max(1, X.shape[1])))
+
+    @classmethod
+    def of_training_data(
+        cls, estimator: BaseEstimator, X: Any, y: Given, sample_weight: Given, offset: Given
+    ) -> tuple[Engine, NDArray[Any]]:
+        require_one_library(X=X, y=y if is_foreign(y) else None, sample_weight=sample_weight, offset=offset)
+        X = checked_tensor(estimator, X, reset=True)
+
+        def read() -> tuple[Engine, NDArray[Any]]:
+            classes, codes = checked_labels(y, X.shape[0], like=X)
+            weight = checked_weight(sample_weight, X.shape[0], like=X)
+            return cls(X, codes, weight, checked_offset(offset, X.shape[0], len(classes), like=X)), classes
+
+        return _within_memory(read, "labels, weights and offsets", 24 * X.shape[0], "free some of it.")
+
+    @classmethod
+    def of_new_data(cls, estimator: Any, X: Any, offset: Given) -> Engine:
+        require_one_library(X=X, offset=offset)
+        X = checked_tensor(estimator, X, reset=False)
+        offset = checked_offset(offset, X.shape[0], len(estimator.classes_), like=X)
+        return cls(X, namespace(X).zeros(X.shape[0], dtype=namespace(X).int8, device=X.device), offset=offset)
+
+    def rows(self, which: Any) -> Block:
+        weight, offset, fold = (None if x is None else _rows(x, which) for x in (self.weight, self.offset, self.fold))
+        return Block(_rows(self.X, which), _rows(self.y, which), weight, offset, fold)
+
+    def block(self, start: int) -> Block:
+        block, xp = self.rows(self._slice(start)), namespace(self.X)
+        return block._replace(X=xp.astype(block.X, xp.float64, copy=False), y=as_integers(block.y))
+
+    def reduce(self, kernel: Callable[..., S], *params: Any) -> S:
+        def added() -> S:
+            return add_up(kernel(block, *params) for block in self.blocks()).on_host()
+
+        return self._in_blocks(added)
+
+    def map(self, function: Callable[[Block], Any]) -> Any:
+        return self._in_blocks(lambda: self._mapped(function))
+
+    def _mapped(self, function: Callable[[Block], Any]) -> Any:
+        result: Any = None
+        for start in self._starts() or [0]:
+            block = self.block(start)
+            if anywhere(~namespace(block.X).isfinite(block.X)):
+                raise ValueError("X must be finite; drop or impute missing values first.")
+            part = function(block)
+            if self.X.shape[0] <= self.block_rows:
+                return part
+            if result is None:
+                shape = (self.X.shape[0], *part.shape[1:])
+                result = namespace(part).empty(shape, dtype=part.dtype, device=part.device)
+            result[self._slice(start), ...] = part
+        return result
+
+    def _slice(self, start: int) -> slice:
+        return slice(start, min(start + self.block_rows, self.X.shape[0]))
+
+    def reweighted(self, class_factor: Array) -> Engine:
+        weight = combine_weights(self.weight, as_integers(self.y), class_factor)
+        return type(self)(self.X, self.y, weight, self.offset, self.fold)
+
+    def _in_blocks(self, work: Callable[[], T]) -> T:
+        size = 8 * self.block_rows * self.X.shape[1]
+        remedy = f"use smaller blocks: with properly.engines.block_bytes({max(1, size // 8)}): ..."
+        return _within_memory(work, f"blocks of {self.block_rows:,} rows", _COPIES * size, remedy)
+
+
+def _rows(x: Any, which: Any) -> Any:
+    """Some of the rows of an array, by a slice or by their numbers."""
+    return x[which, ...] if isinstance(which, slice) else namespace(x).take(x, constant(which, x), axis=0)
+
+
+def _within_memory(work: Callable[[], T], what: str, needed: int, remedy: str) -> T:
+    """work(); if the card has no room for it, an error that keeps nothing of it alive."""
+    try:
+        return work()
+    except Exception as error:
+        if type(error).__name__ != "OutOfMemoryError":  # that of PyTorch, and that of CuPy
+            raise
+        reason = str(error).partition("\n")[0]
+    # Not above: a traceback of the first error would hold on to arrays.
+    raise MemoryError(
+        f"the card has no room for {what}, about {needed / 2**20:,.1f} MiB beside the data ({reason}); {remedy}"
+    )
