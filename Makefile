@@ -8,7 +8,7 @@ PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(RUN) -m pytest -q -n auto -
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: demo test test-all lint format benchmark studies clean help
+.PHONY: demo test test-all lint format benchmark docs studies clean help
 
 demo: .venv/installed-cli  ## audit, fit and predict on a rare class; leaves reports in demo/
 	@$(RUN) -m properly demo --output demo
@@ -31,6 +31,9 @@ format: .venv/installed-dev  ## format the code and repair what ruff can
 
 benchmark: .venv/installed-benchmarks  ## run every script benchmarks/bench_*.py
 	@set -e; for script in benchmarks/bench_*.py; do echo "== $$script"; $(RUN) "$$script"; done
+
+docs: .venv/installed-docs  ## build the documentation site: build/site/index.html
+	@$(RUN) docs/site/build.py
 
 # make study-gev QUICK=1 is the quick form; OPTIONS="--overwrite --data FOLDER" passes options on.
 STUDY_bennett := bennett_reuters

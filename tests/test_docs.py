@@ -5,6 +5,7 @@ The blocks of a guide share their names, as they do for a reader.
 
 import ast
 import re
+import sys
 import tomllib
 from pathlib import Path
 
@@ -12,7 +13,13 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "properly"
-GUIDES = [ROOT / "README.md", *sorted((ROOT / "docs" / "guides").glob("*.md"))]
+sys.path.insert(0, str(ROOT / "docs" / "site"))
+from blocks import run_blocks  # noqa: E402 - what builds the site runs the blocks in the same way
+
+FOLDERS = ("guides", "tutorials", "gallery", "coming-from", "how-to-add")
+GUIDES = [ROOT / "README.md", ROOT / "docs" / "index.md", ROOT / "docs" / "which-tool.md"] + [
+    page for folder in FOLDERS for page in sorted((ROOT / "docs" / folder).glob("*.md"))
+]
 
 
 def test_there_are_guides():
@@ -22,13 +29,7 @@ def test_there_are_guides():
 @pytest.mark.parametrize("guide", GUIDES, ids=lambda path: path.stem)
 def test_the_blocks_run(guide, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    text = guide.read_text(encoding="utf-8")
-    blocks = list(re.finditer(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE))
-    assert blocks
-    names = {"__name__": guide.stem}
-    for block in blocks:
-        first_line = text[: block.start(1)].count("\n")
-        exec(compile("\n" * first_line + block.group(1), str(guide), "exec"), names)
+    assert run_blocks(guide.read_text(encoding="utf-8"), str(guide))
 
 
 def test_the_table_of_layers_is_the_contract():

@@ -22,6 +22,8 @@ from properly.numeric.arrays import all_to_numpy, beside, constant, is_foreign, 
 from properly.numeric.functions import bincount, matmul
 from properly.numeric.probabilities import Array
 
+__all__ = ["Block", "LinearModel", "Statistic"]
+
 
 class Block(NamedTuple):
     """Some rows: features, class codes, weights and offsets of the score (None: 1 and 0), and their roles in splits.

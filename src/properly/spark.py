@@ -34,6 +34,8 @@ from pyspark.ml.util import (  # noqa: E402
 )
 from pyspark.sql import functions as sql  # noqa: E402
 
+__all__ = ["SparkClassifier", "SparkModel"]
+
 
 class _Columns(
     shared.HasFeaturesCol,

@@ -21,6 +21,8 @@ _WHERE_DEAR = 2  # times as many where passes are dear, since conjugate gradient
 
 
 class Status(Enum):
+    """How a fit ended, in words."""
+
     CONVERGED = "converged"
     STALLED = "stalled: no step lowers the objective any more"
     OUT_OF_ITERATIONS = "out of iterations"
