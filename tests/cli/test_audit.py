@@ -72,6 +72,8 @@ def test_several_classes(properly, write):
     assert [each["class"] for each in done.summary["classes"]] == names
     assert done.summary["scores"]["log loss"]["as_given"] == pytest.approx(-np.mean(np.log(p[np.arange(500), y])))
     assert done.summary["decision"] is None
+    commas = properly("audit", "p.parquet", "--target", "y", "--probability", "p_cat, p_ant,p_bee", "--json")
+    assert commas.summary == done.summary
 
 
 def test_brackets_in_names_are_text(properly, write):
@@ -99,7 +101,7 @@ def test_bad_input_is_one_line(fails, write, changed, options, message):
     ("changed", "options", "message"),
     [
         ({"y": [f"class {k % 17}" for k in range(800)]}, [], "17 classes"),
-        ({"p": ["high"] * 800}, [], "column 'p' holds texts, but numbers are needed"),
+        ({"p": ["high"] * 800}, [], "column 'p' holds texts such as 'high', but numbers are needed"),
         ({"y": list(range(800))}, [], "800 different values, but a target may have 100 classes"),
         ({}, ["--target", "z"], "no column 'z'"),
         ({}, ["--group", "z"], "no column 'z'"),

@@ -83,9 +83,9 @@ def test_several_classes_in_any_order(properly, write):
     v = random.normal(size=(900, 3))
     kind = np.array([random.choice(["ash", "elm", "oak"], p=np.exp(row) / np.exp(row).sum()) for row in v])
     path = write("trees.parquet", {"v_oak": 3 * v[:, 2], "v_ash": 3 * v[:, 0], "v_elm": 3 * v[:, 1], "kind": kind})
-    done = properly(
-        "calibrate", path, "--target", "kind", "--score", "v_oak", "v_ash", "v_elm", "--method", "temperature", "--json"
-    )
+    words = ["calibrate", path, "--target", "kind", "--method", "temperature", "--json", "--score"]
+    done = properly(*words, "v_oak", "v_ash", "v_elm")
+    assert properly(*words, "v_oak,v_ash", "v_elm").summary == done.summary
     assert done.code == 0, done.err
     assert done.summary["scores"] == ["v_ash", "v_elm", "v_oak"]
     model = load("calibrator.skops")

@@ -97,6 +97,8 @@ def test_groups_and_weights(tmp_path):
 
 BAD = {
     "too large": ({"p": [0.1, 0.2, 1.5, 2.0]}, {}, r"'p', row 3: .* got 1.5"),
+    "percentages": ({"p": [0.1, 20.0, 0.5, 0.1]}, {}, r"row 2: .* got 20; divide percentages by 100"),
+    "no text": ({"p": pa.array([None] * 4, pa.string())}, {}, r"row 1: the probability is missing"),
     "negative": ({"p": [0.1, -0.2, 0.5, 0.1]}, {}, r"'p', row 2: .* got -0.2"),
     "no probability": ({"p": pa.array([0.1, 0.2, None, 0.1])}, {}, r"row 3: the probability is missing"),
     "nan": ({"p": [0.1, np.nan, 0.5, 0.1]}, {}, r"row 2: the probability is missing"),
@@ -108,7 +110,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize(("role", "message"), [("p", "holds texts"), ("w", "holds date32")])
+@pytest.mark.parametrize(("role", "message"), [("p", "holds texts such as 'a'"), ("w", "holds date32")])
 def test_columns_without_a_number_are_the_wrong_ones(tmp_path, role, message):
     days = pa.array(np.array(["2024-05-31"] * 4, dtype="datetime64[D]"))
     table = {"y": [0, 1, 0, 1], "p": [0.1] * 4, "w": days} | ({"p": list("abcd")} if role == "p" else {})

@@ -158,13 +158,15 @@ def names(text: str) -> list[str]:
     return found
 
 
-def listed_names(given: str | Sequence[str]) -> list[str]:
-    """Column names that a caller from Python gives: a text is one name, not a sequence of letters.
+def listed_names(given: str | Sequence[str | Sequence[str]]) -> list[str]:
+    """Column names that a caller from Python gives, for whom a text is one name, or `names` of words, a list each.
 
-    >>> listed_names("age"), listed_names(["age", "income"])
-    (['age'], ['age', 'income'])
+    >>> listed_names("age"), listed_names(["age", "income"]), listed_names([["age", "income"], ["debt"]])
+    (['age'], ['age', 'income'], ['age', 'income', 'debt'])
     """
-    return [given] if isinstance(given, str) else list(given)
+    if isinstance(given, str):
+        return [given]
+    return [name for each in given for name in ([each] if isinstance(each, str) else each)]
 
 
 def whole(least: int, most: int | None = None) -> Rule:

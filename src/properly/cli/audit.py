@@ -20,6 +20,8 @@ from properly.cli.arguments import (
     add_notation,
     check_output,
     checked,
+    listed_names,
+    names,
     not_negative,
     page_file,
     require_distinct,
@@ -32,7 +34,7 @@ from properly.progress import progress
 def add_arguments(add: Arguments) -> None:
     add("table")
     add("--target COLUMN")
-    add("--probability COLUMN", nargs="+")
+    add("--probability COLUMN", names, nargs="+")
     add("--positive CLASS")
     add("--group COLUMN")
     add("--costs A:B", lambda text: properly.metrics.parse_costs(text))
@@ -75,7 +77,7 @@ def audit_table(
         The column that holds the true class.
     probability : str or sequence of str
         The column with the probability of the positive class; or one column for every class, named by the class,
-        perhaps with a prefix that all of them have.
+        perhaps with a prefix that all of them have, separated by spaces or commas.
     positive : str, optional
         The positive class, which a single column of probabilities is for, against all others; not needed for 0/1,
         false/true, no/yes and -1/1, nor if the column is named after it, as p_fraud.
@@ -114,7 +116,7 @@ def audit_table(
     from properly.audit.auditing import audit_of
     from properly.metrics.decisions import class_costs, written_costs
 
-    columns = [probability] if isinstance(probability, str) else list(probability)
+    columns = listed_names(probability)
     require_distinct(target=target, probability=columns, weight=weight, against=against)
     check_output(report, inputs=[table])
     with progress("Audit", 3) as tell:

@@ -20,7 +20,9 @@ from properly.cli.arguments import (
     add_notation,
     check_output,
     checked,
+    listed_names,
     model_file,
+    names,
     one_of,
     page_file,
     read_key,
@@ -47,7 +49,7 @@ def _inputs() -> dict[str, Any]:
 def add_arguments(add: Arguments) -> None:
     add("table")
     add("--target COLUMN")
-    add("--score COLUMN", nargs="+")
+    add("--score COLUMN", names, nargs="+")
     add("--method NAME")
     add("--input KIND")
     add("--positive CLASS")
@@ -93,7 +95,7 @@ def calibrate_table(
         The column that holds the class.
     score : str or sequence of str
         The column with the score of the positive class; for more than two classes one column for each, named by the
-        class, perhaps with a prefix that all of them have.
+        class, perhaps with a prefix that all of them have, separated by spaces or commas.
     method : str, default "auto"
         The calibration method, such as platt, beta or isotonic.
     input : {"auto", "score", "probability"}, default "auto"
@@ -124,7 +126,7 @@ def calibrate_table(
     """
     import numpy as np
 
-    columns = [score] if isinstance(score, str) else list(score)
+    columns = listed_names(score)
     require_distinct(target=target, score=columns, weight=weight)
     calibrator = properly.calibration.methods.METHODS[method]
     check_output(output, inputs=[table])

@@ -202,9 +202,10 @@ def _meaning(text: str) -> float | None:
 def named_numbers(column: Any, place: Place) -> Array:
     """`numbers` of a column that was named for them; if not one of its values is a number, it is the wrong column."""
     cells = plain(column)
-    of_kind = is_text(cells.type) and compute.any(is_number_text(cells)).as_py()
-    if not (of_kind or is_numeric(cells.type) or types.is_null(cells.type)):
-        holds = "texts" if is_text(cells.type) else cells.type
+    some = cells.drop_null()
+    of_kind = is_text(cells.type) and compute.any(is_number_text(some)).as_py()
+    if not (of_kind or is_numeric(cells.type) or len(some) == 0):
+        holds = f"texts such as {some[0].as_py()!r}" if is_text(cells.type) else cells.type
         raise Misuse(f"{place} holds {holds}, but numbers are needed; is it the right column?")
     return numbers(column, place)
 
@@ -354,7 +355,8 @@ def _probabilities(table: Any, columns: list[str], source: str) -> Array:
         p = named_numbers(table.column(name), place)
         place.refuse(np.isnan(p), "the probability is missing; leave out such rows.")
         wrong = (p < 0.0) | (p > 1.0)
-        place.refuse(wrong, "a probability must lie in [0, 1], got {:g}; calibrate scores first.", p)
+        remedy = "divide percentages by 100, and calibrate other scores first."
+        place.refuse(wrong, f"a probability must lie in [0, 1], got {{:g}}; {remedy}", p)
         found.append(p)
     if len(found) == 1:
         return found[0]
