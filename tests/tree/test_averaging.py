@@ -9,7 +9,7 @@ from sklearn.metrics import log_loss
 
 from properly.losses import CostWeightedLoss
 from properly.tree import ProperTreeClassifier
-from properly.tree.averaging import averaged_over_prunings
+from properly.tree.averaging import _gain_of_noise, averaged_over_prunings
 from properly.tree.growth import prune
 
 
@@ -120,6 +120,46 @@ def test_huge_and_tiny_weights_have_finite_answers():
 def test_no_shrinkage_needs_a_price():
     with pytest.raises(ValueError, match=r"shrinkage must be above 0 and finite, got 0\.0"):
         ProperTreeClassifier(shrinkage=0.0).fit([[0.0], [1.0]], [0, 1])
+
+
+@pytest.mark.parametrize(("rows_of_one", "share"), [(1, 0.2), (1, 0.5), (3, 0.2), (30, 0.02), (200, 0.001), (50, 0.4)])
+def test_what_the_best_division_of_noise_gains(rows_of_one, share):
+    """Against drawn labels: for two classes the best division is a cut in the order of the shares."""
+    random, n = np.random.default_rng(0), 400
+    gains, expected = [], []
+    for _ in range(20):
+        positive = np.sort(random.binomial(rows_of_one, share, n))
+        left, size = np.cumsum(positive)[:-1], rows_of_one * np.arange(1, n)
+        total, rows = positive.sum(), rows_of_one * n
+        parts = [(left, size), (total - left, rows - size)]
+        after = sum(sc.xlogy(k, k / m) + sc.xlogy(m - k, 1.0 - k / m) for k, m in parts)
+        before = sc.xlogy(total, total / rows) + sc.xlogy(rows - total, 1.0 - total / rows)
+        gains.append((after - before).max() / n)
+        expected.append(_gain_of_noise(np.array([[rows - total, total]]), np.array([n]))[0])
+    assert np.mean(expected) == pytest.approx(np.mean(gains), rel=0.12)
+
+
+def test_a_split_knows_how_many_categories_it_divides():
+    random = np.random.default_rng(0)
+    a, b = random.integers(2, size=3000), random.integers(6, size=3000)
+    b = np.where(a == 0, b % 3, b).astype(float)
+    b[(a == 1) & (b == 5)] = np.nan
+    y = (random.random(3000) < np.where(a == 0, 0.1, 0.7) + 0.2 * (b % 2 == 1)).astype(int)
+    tree = ProperTreeClassifier(categorical_features=[1], max_depth=2).fit(np.column_stack([a, b]), y).tree_
+    assert tree.feature[:5].tolist() == [0, 1, -1, -1, 1]
+    assert tree.n_categories[:5].tolist() == [0, 3, 0, 0, 6]
+
+
+@pytest.mark.parametrize("rate", [0.005, 0.02])
+def test_few_positives_among_categories_without_meaning_do_no_harm(rate):
+    losses, bases = [], []
+    for seed in range(8):
+        random = np.random.default_rng(seed)
+        X, y = random.integers(40, size=(8000, 1)), (random.random(8000) < rate).astype(int)
+        p = ProperTreeClassifier(categorical_features=[0]).fit(X[:4000], y[:4000]).predict_proba(X[4000:])[:, 1]
+        losses.append(log_loss(y[4000:], p))
+        bases.append(log_loss(y[4000:], np.full(4000, y[:4000].mean())))
+    assert np.mean(losses) <= 1.02 * np.mean(bases)
 
 
 @pytest.mark.parametrize("rows_of_one", [1, 3, 10])

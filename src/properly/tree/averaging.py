@@ -12,6 +12,7 @@ from properly.tree.structure import Tree
 
 _NEGLIGIBLE = 0.1  # splits that are less probable than this are cut off
 _SHRINKAGES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # from classes that hardly overlap to those that overlap much
+_DIVISIONS = 1.25  # the price of dividing categories, in terms of what the best division of noise gains
 _MOST_ROWS = 1e12  # a larger weight counts as this: logarithms of gamma functions would lose their digits
 
 
@@ -62,10 +63,9 @@ def _log_posterior(tree: Tree, n_cuts: Array, shrinkage: float) -> _Prunings:
 
     A node is split with the prior odds 1/Σ_f √c_f, where c_f = min(cuts of the feature f, W - 1) is the number of
     places where it could have been cut: the best of many splits looks better than it is. The root stands for
-    neighbouring places, which make nearly the same split; Schwarz's criterion has it too. Where c categories are
-    divided, √2^(c-1) stands in place of √(c-1): the best division of pure noise gains 1/π for each category, and
-    ½ ln 2 is a little more. If a category has two rows or fewer, which a division can fit exactly, it is 2^(c-1). The
-    sum of prior times evidence over all prunings is found from the leaves up.
+    neighbouring places, which make nearly the same split; Schwarz's criterion has it too. Where the rows of a node are
+    divided by their c categories, e^(1.25 g (c-2)) stands in place of √(c-1), where g is what the best division of
+    noise gains (`_gain_of_noise`). The sum of prior times evidence over all prunings is found from the leaves up.
     """
     p, _ = tree.shrunken(shrinkage)
     prior = shrinkage * p[np.maximum(tree.parent, 0)]
@@ -76,7 +76,7 @@ def _log_posterior(tree: Tree, n_cuts: Array, shrinkage: float) -> _Prunings:
     evidence = np.sum(sc.gammaln(counted + prior) - sc.gammaln(prior), axis=1)
     evidence += sc.gammaln(shrinkage) - sc.gammaln(total + shrinkage)
     places = np.sqrt(np.minimum(np.maximum(total - 1.0, 0.0)[:, None], n_cuts)).sum(axis=1)
-    log_odds = -np.log(np.maximum(places, 1.0)) - _log_more_places(tree, n_cuts, total)
+    log_odds = -np.log(np.maximum(places, 1.0)) - _log_more_places(tree)
     log_ends, log_goes_on, best = np.zeros(len(total)), np.full(len(total), -np.inf), evidence.copy()
     for inner in reversed(list(tree.inner_by_depth())):
         split = log_odds[inner] + best[tree.left[inner]] + best[tree.right[inner]]
@@ -86,9 +86,32 @@ def _log_posterior(tree: Tree, n_cuts: Array, shrinkage: float) -> _Prunings:
     return _Prunings(log_ends, log_goes_on, float(best[0]))
 
 
-def _log_more_places(tree: Tree, n_cuts: Array, total: Array) -> Array:
+def _log_more_places(tree: Tree) -> Array:
     """By how much the logarithm of the places is larger for nodes that divide categories; 0 for others."""
-    cuts = np.minimum(np.maximum(total - 1.0, 1.0), np.maximum(n_cuts[np.maximum(tree.feature, 0)], 1.0))
-    rows_of_one = np.maximum(total, 1.0) / (cuts + 1.0)
-    divisions = 0.5 * np.log(2.0) * (cuts - 1.0) * (1.0 + np.minimum(1.0, 2.0 / rows_of_one))
-    return np.where(tree.set_index >= 0, np.maximum(divisions - 0.5 * np.log(cuts), 0.0), 0.0)
+    more, by_set = np.zeros(len(tree.left)), np.flatnonzero(tree.set_index >= 0)
+    n_categories = tree.n_categories[by_set].astype(np.float64)
+    cuts = n_categories - 1.0
+    divisions = _DIVISIONS * (cuts - 1.0) * _gain_of_noise(tree.class_weight[by_set], n_categories)
+    more[by_set] = np.maximum(divisions - 0.5 * np.log(cuts), 0.0)
+    return more
+
+
+def _gain_of_noise(class_weight: Array, n_categories: Array) -> Array:
+    """What the best division of categories without meaning gains in log-likelihood, for each of many categories.
+
+    If a category has one row or more of the smaller class, 1/π. With fewer, many have none, and those are set apart: if
+    there are r rows in a category, a share s of them of the smaller class, and h = 1 - (1-s)^r of the categories have
+    such a row, that gains r (H(s) - h H(s/h)), H the entropy; for categories of one row that is H(s), all there is.
+    """
+    total = class_weight.sum(axis=1)
+    others = total - class_weight.max(axis=1)
+    smaller = np.minimum(others, total - others)
+    share, rows = smaller / total, total / n_categories
+    hit = -np.expm1(rows * np.log1p(-share))
+    within = np.minimum(share / np.maximum(hit, np.finfo(np.float64).tiny), 1.0)
+    apart = rows * (_entropy(share) - hit * _entropy(within))
+    return np.maximum(apart, np.where(smaller < n_categories, 0.0, 1.0 / np.pi))
+
+
+def _entropy(share: Array) -> Array:
+    return np.asarray(sc.entr(share) + sc.entr(1.0 - share))

@@ -99,8 +99,9 @@ class ProperTreeClassifier(LogScoreClassifier):
 
     Averages over prunings: given the probabilities π of its parent, those of a leaf are a priori Dirichlet with the
     parameters shrinkage · π, and a node is split with the prior odds 1/Σ_f √c_f, where c_f is the number of places
-    where the feature f could have been cut: the best of many splits looks better than it is. Weights of prunings are
-    their posterior probabilities given the labels, whatever the loss, which decides where the splits are.
+    where the feature f could have been cut: the best of many splits looks better than it is. They are smaller where
+    many categories are divided, by what the best division of noise gains. Weights of prunings are their posterior
+    probabilities given the labels, whatever the loss, which decides where the splits are.
 
     Of equally good splits the one with the larger gain in squared loss is taken, then the more even one, then the
     first. That matters for `CostWeightedLoss`, whose entropy is straight on either side of c: a split has a gain only

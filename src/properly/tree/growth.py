@@ -46,6 +46,7 @@ def grow(
             "feature": split.feature,
             "threshold": split.threshold,
             "missing_left": split.missing_left,
+            "n_categories": split.n_categories,
             "set_index": np.where(by_set, n_sets + np.cumsum(by_set) - 1, -1),
         }
         level = {name: np.full(n_nodes, entry) for name, entry in LEAF.items()}

@@ -94,6 +94,7 @@ class Splits(Parallel):
     cut: Integers  # the last code that goes left
     threshold: Array
     missing_left: Booleans
+    n_categories: Integers  # that are divided, missing as one of them; 0 for a number
     sets: Booleans  # (n_codes, n_nodes), for categorical features
 
 
@@ -127,6 +128,7 @@ def best_splits(rows: Rows, features: list[Bins], totals: Array, impurity: Impur
         cut=np.full(n_nodes, -1),
         threshold=np.full(n_nodes, np.nan),
         missing_left=np.zeros(n_nodes, dtype=np.bool_),
+        n_categories=np.zeros(n_nodes, dtype=np.intp),
         sets=np.zeros((n_codes, n_nodes), dtype=np.bool_),
     )
     measures = _measures(impurity, totals)
@@ -235,11 +237,12 @@ def _describe(best: Splits, bins: Bins, cells: Cells, cuts: Candidates, totals: 
     best.missing_left[cell_node[is_missing]] = is_left[is_missing]
     if bins.categorical:
         best.cut[node], best.threshold[node] = -1, np.nan
+        best.n_categories[node] = np.bincount(cell_node, minlength=len(end))[node]
         best.sets[:, node] = best.missing_left[node]  # so go the categories that the node has no row of
         best.sets[cell_code[~is_missing], cell_node[~is_missing]] = is_left[~is_missing]
         return
     cut, following = cells.code[at], cells.code[at + 1]
-    best.cut[node] = cut
+    best.cut[node], best.n_categories[node] = cut, 0
     best.threshold[node] = _between(bins.high[cut], np.append(bins.low, np.inf)[following])
 
 

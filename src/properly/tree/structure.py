@@ -14,7 +14,8 @@ from properly.numeric.arrays import Array, columns_of, is_foreign, namespace
 
 Integers = NDArray[np.intp]
 Booleans = NDArray[np.bool_]
-LEAF = {"left": -1, "right": -1, "feature": -1, "threshold": np.nan, "missing_left": False, "set_index": -1}
+LEAF = {"left": -1, "right": -1, "feature": -1, "threshold": np.nan, "missing_left": False}
+LEAF |= {"n_categories": 0, "set_index": -1}
 """What a leaf has where other nodes have a split."""
 
 
@@ -31,6 +32,7 @@ class Tree:
     feature: Integers  # -1 in a leaf
     threshold: Array  # nan in a leaf and where a set decides; inf if all that are not missing go left
     missing_left: Booleans
+    n_categories: Integers  # that a set divides, those of the node's training rows, missing as one of them; else 0
     set_index: Integers  # the row of `sets` that decides, -1 if none does
     sets: Booleans  # (n_categorical_splits, n_codes): the categories that go left
     depth: Integers
