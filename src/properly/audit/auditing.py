@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from properly.audit.confusion import Confusion
-from properly.audit.recalibration import Bins, Recalibrated, folds_of, recalibrate
-from properly.audit.results import LEVEL, MOST_GROUPS, SCORES, Against, Audit, Decision, Score, ThresholdTable, paired
+from properly.audit.recalibration import Bins, Recalibrated, divided_into_folds, folds_of, recalibrate
+from properly.audit.results import LEVEL, SCORES, Against, Audit, Decision, Score, ThresholdTable, paired
 from properly.audit.sizes import detectable_of, sizes_of
 from properly.diagnostics.groups import GroupCalibration, groups_of
 from properly.diagnostics.murphy import murphy_of
 from properly.diagnostics.reliability import multiclass_reliability_of, reliability_of
+from properly.forecasts import MOST_GROUPS, counted_forecast, is_elsewhere
 from properly.inputs.forecast import Forecast, Groups, read_clusters, read_forecast, read_groups, read_probabilities
 from properly.inputs.labels import positive_last
 from properly.inputs.misuse import Misuse
@@ -63,9 +64,11 @@ def audit(
     ----------
     y : array of shape (n,)
         Labels of two or more classes.
-    p : array of shape (n,) or (n, 2) for two classes, (n, K) for more
+    p : array of shape (n,) or (n, 2) for two classes, (n, K) for more; Stream, Spark, dask array
         Probabilities of the positive one of two classes, which the labels must tell: 0/1, false/true, no/yes or -1/1
-        (or else `classes`); or of every class, in sorted order.
+        (or else `classes`); or of every class, in sorted order. A `Stream` or `Spark` frame of one column brings
+        labels, weights and groups with it (y is None); dask arrays come with dask arrays. Such rows, of two classes,
+        are counted by probability in one pass: see Notes.
     group : array of shape (n,), optional
         Judge the calibration of every group as well; at most 1,000 groups.
     group_names : sequence of str, optional
@@ -95,6 +98,12 @@ def audit(
     random_state : int, default 0
         Seed of the folds, the bands and the intervals.
 
+    Notes
+    -----
+    Rows that are not in memory may be any number. Up to 2²⁰ distinct probabilities (times classes and groups) nothing
+    is lost; beyond, probabilities that agree in their leading binary digits count as their mean, which changes sums by
+    less than one part in 10⁸ (`properly.score_counts`). Intervals of gains are those of the normal distribution.
+
     Examples
     --------
     >>> import numpy as np
@@ -109,9 +118,18 @@ def audit(
     """
     check_interval(tolerance, "tolerance", 0.0, with_low=True)
     check_interval(detect, "detect", 0.0)
+    found = None
+    if is_elsewhere(p):
+        for name, given in (("cluster", cluster), ("calibrated", calibrated), ("against", against)):
+            if given is not None:
+                raise ValueError(f"{name} needs all rows in memory, but p is a {type(p).__name__}; leave it out.")
+        found = counted_forecast(p, y, sample_weight, group)
+        y, p, sample_weight, group = found.y, found.score, found.weight, found.group
     if classes is None and y is not None and np.ndim(p) == 1:
         classes = positive_last(y)
     forecast = read_forecast(y, p, sample_weight, classes)
+    if found is not None:
+        forecast = replace(forecast, rows=found.rows)
     return audit_of(
         forecast,
         groups=None if group is None else _groups(group, group_names, forecast),
@@ -165,6 +183,10 @@ def audit_of(
     if against is not None:
         other = audit_of(forecast.with_p(against), **common)
     folds = folds_of(forecast, random_state) if calibrated is None else None  # of the rows in their own order
+    divided = divided_into_folds(forecast, random_state)
+    if divided is not None:
+        forecast, place, folds = divided
+        groups = None if groups is None else Groups(groups.names, groups.codes[place])
     if forecast.binary:
         order = np.argsort(forecast.p, kind="stable")  # sorting what is sorted already takes no time below
         forecast = forecast.take(order)
@@ -184,7 +206,7 @@ def audit_of(
     level = LEVEL if by_group is None else 0.5 * LEVEL
     found = Audit(
         classes=names,
-        n_rows=len(forecast.codes),
+        n_rows=forecast.n_rows,
         total=forecast.total,
         rates=forecast.rates,
         means=_means(forecast),
@@ -197,7 +219,7 @@ def audit_of(
         tolerance=tolerance,
         scores={name: Score.of(name, forecast, recalibrated, random_state, cluster) for name in SCORES},
         smooth_error=smooth_error_of(question),
-        n_recalibrated=0 if recalibrated is None else len(recalibrated.after.codes),
+        n_recalibrated=0 if recalibrated is None else recalibrated.after.n_rows,
         n_folds=None if recalibrated is None else recalibrated.n_folds,
         groups=by_group,
     )
@@ -219,7 +241,7 @@ def _against(
         with np.errstate(invalid="ignore"):
             difference = unit * (losses_of(forecast, loss) - losses_of(two, loss))
         finite = bool(np.isfinite(difference).all())
-        differences[score] = paired(difference, forecast.weight, cluster, random_state) if finite else None
+        differences[score] = paired(difference, forecast, cluster, random_state) if finite else None
     return Against(name, other, differences, murphy_of({"audited": forecast, name: two}))
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +46,8 @@ class Bins:
         score = ProbabilityReader.learn(forecast.p)(forecast.p)
         first = cell_starts(classes_apart(score, forecast.positive, forecast.weight), MOST_BINS)
         of_row = np.searchsorted(first, score, "right").astype(np.int32) - np.int32(1)
-        return cls(forecast, score, of_row, np.bincount(of_row, score) / np.bincount(of_row))
+        rows = np.ones(len(score)) if forecast.rows is None else forecast.rows
+        return cls(forecast, score, of_row, np.bincount(of_row, rows * score) / np.bincount(of_row, rows))
 
     def training_rows(self, train: Mask | None = None) -> tuple[Array, Mask, Array]:
         """Score, label and weight of at most two rows a bin, one for each class."""
@@ -74,6 +75,42 @@ def folds_of(forecast: Forecast, random_state: int = 0) -> NDArray[Any] | None:
     if np.bincount(forecast.codes, minlength=len(classes)).min() < 2:
         return None
     return stratified_folds(forecast.codes, classes, N_FOLDS, random_state)
+
+
+_MANY = 1_000_000  # counted rows of a class, of which those of every fold are a share but for chance
+
+
+class Divided(NamedTuple):
+    """Counted rows, divided among folds."""
+
+    forecast: Forecast
+    place: NDArray[np.intp]  # of what each was divided from
+    folds: NDArray[np.intp]
+
+
+def divided_into_folds(forecast: Forecast, random_state: int = 0) -> Divided | None:
+    """As `folds_of`, for rows that were counted: each fold has its share of every class, drawn at random."""
+    number, weight = forecast.rows, forecast.weight
+    if number is None or weight is None:
+        return None
+    by_class = [np.flatnonzero(forecast.codes == code) for code in range(len(forecast.classes))]
+    fewest = int(min(number[places].sum() for places in by_class))
+    if fewest < 2:
+        return None
+    n_folds, random = min(N_FOLDS, fewest), np.random.default_rng(random_state)
+    drawn = np.zeros((len(number), n_folds))
+    for places in by_class:
+        rows = number[places].astype(np.int64)
+        if rows.sum() > _MANY:
+            drawn[places] = random.multinomial(rows, np.full(n_folds, 1.0 / n_folds))
+        else:
+            fold = random.permutation(int(rows.sum())) % n_folds
+            cell = n_folds * np.repeat(np.arange(len(rows)), rows) + fold
+            drawn[places] = np.bincount(cell, minlength=n_folds * len(rows)).reshape(len(rows), n_folds)
+    place, folds = np.nonzero(drawn)
+    part = drawn[place, folds]
+    divided = replace(forecast.take(place), rows=part, weight=weight[place] * part / number[place])
+    return Divided(divided, place, folds)
 
 
 def recalibrate(

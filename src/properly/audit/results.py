@@ -23,7 +23,7 @@ from properly.metrics import (
 )
 from properly.metrics.clusters import cluster_sums
 from properly.metrics.decisions import best_threshold_of
-from properly.metrics.paired import bootstrap_of
+from properly.metrics.paired import bootstrap_of, normal_of
 from properly.metrics.scores import decomposition_of, losses_of, score_of
 from properly.numeric.probabilities import Array
 
@@ -143,7 +143,7 @@ class Decision:
             return costs.ravel()[2 * forecast.codes + (p >= choice.theoretical_threshold)]
 
         costs_after = row_costs(after.p)
-        saving = paired(row_costs(forecast.p) - costs_after, forecast.weight, cluster, random_state)
+        saving = paired(row_costs(forecast.p) - costs_after, forecast, cluster, random_state)
         return cls(*errors, choice, forecast.mean(costs_after), saving)
 
     @property
@@ -152,17 +152,17 @@ class Decision:
 
 
 RARE = 0.1  # a share of a class below which pictures come on the log-odds scale as well
-MOST_GROUPS = 1_000  # that are accepted
 MOST_GROUPS_ON_PAGE = 50
 MOST_GROUPS_IN_TERMINAL = 10
 # The proper scores of an audit: each is a loss, and how many times its mean the score is.
 SCORES: dict[str, tuple[Loss, float]] = {"log loss": (LogLoss(), 1.0), "Brier score": (SquaredLoss(), 2.0)}
 
 
-def paired(
-    difference: Array, weight: Array | None, cluster: NDArray[Any] | None, random_state: int
-) -> PairedDifference:
+def paired(difference: Array, forecast: Forecast, cluster: NDArray[Any] | None, random_state: int) -> PairedDifference:
     """The mean of finite differences of losses with its interval; rows are drawn, or clusters if there are any."""
+    weight = forecast.weight
+    if forecast.rows is not None and weight is not None:
+        return normal_of(difference, weight, forecast.rows)
     if cluster is None:
         return bootstrap_of(difference, weight, random_state=random_state)
     mass = np.ones(len(difference)) if weight is None else weight
@@ -211,7 +211,7 @@ class Score:
             losses = losses if same is forecast else losses_of(same, loss)
             rows = recalibrated.rows
             part = cluster if cluster is None or rows is None else cluster[rows]
-            gain = paired(unit * (losses - losses_after), same.weight, part, random_state)
+            gain = paired(unit * (losses - losses_after), same, part, random_state)
             score = score if same is forecast else before - float(gain.difference)
         if forecast.binary:
             return cls(name, before, score, parts, _parts(after, loss, unit), gain)

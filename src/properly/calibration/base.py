@@ -13,6 +13,8 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from properly.classifier import LogScoreClassifier
+from properly.engines import PartitionedEngine, by_parts
+from properly.forecasts import counted_rows, is_elsewhere
 from properly.inputs.features import check_names
 from properly.inputs.frames import column_names, is_frame
 from properly.inputs.labels import checked_labels
@@ -27,6 +29,7 @@ from properly.inputs.scores import (
     checked_values,
     class_log_odds,
 )
+from properly.kernels import Block
 from properly.numeric import functions as fn
 from properly.numeric.arrays import Array, columns_of, namespace
 
@@ -61,12 +64,19 @@ class Calibrator(LogScoreClassifier):
 
         Parameters
         ----------
-        scores : array of shape (n,) or (n, 1) for two classes, (n, K) for more
+        scores : array of shape (n,) or (n, 1) for two classes, (n, K) for more; Stream, Spark, dask array
+            A `Stream` or `Spark` frame of one column brings labels and weights with it; dask arrays come with dask
+            arrays. Such rows, of two classes, are counted by score in one pass (`properly.score_counts`): exactly up
+            to 2²⁰ distinct scores, beyond to about five digits of the score.
         y : array of shape (n,)
         sample_weight : array of shape (n,), optional
             Weight 2 means the row twice, weight 0 not at all.
         """
-        return self._fit_read(choose(self.input, INPUTS, "input"), scores, y, sample_weight)
+        learn = choose(self.input, INPUTS, "input")
+        if is_elsewhere(scores):
+            found = counted_rows(scores, y, sample_weight, read=_single_column)
+            scores, y, sample_weight = found.score, found.y, found.weight
+        return self._fit_read(learn, scores, y, sample_weight)
 
     def _fit_read(
         self, learn: Callable[[Array], Reader], scores: ArrayLike, y: ArrayLike | None, sample_weight: ArrayLike | None
@@ -90,8 +100,14 @@ class Calibrator(LogScoreClassifier):
         codes = sample.positive.view(np.int8)
         return self._fit_checked(np.array([False, True]), ScoreReader(), Sample(sample.score, codes, sample.weight))
 
-    def _read(self, scores: ArrayLike) -> Array:
+    predict_proba = by_parts(LogScoreClassifier.predict_proba, PartitionedEngine)
+    predict_log_proba = by_parts(LogScoreClassifier.predict_log_proba, PartitionedEngine)
+    decision_function = by_parts(LogScoreClassifier.decision_function, PartitionedEngine)
+    predict = by_parts(LogScoreClassifier.predict, PartitionedEngine)
+
+    def _read(self, scores: Any) -> Array:
         check_is_fitted(self, "classes_")
+        scores = scores.X if isinstance(scores, Block) else scores
         if is_frame(scores):
             check_names(self, column_names(scores), reset=False)
         return self.reader_(checked_values(scores, len(self.classes_)))
@@ -120,6 +136,15 @@ class Calibrator(LogScoreClassifier):
         tags.input_tags.one_d_array = True  # scores, besides the columns of a table
         tags.classifier_tags.poor_score = True  # of a feature that says little about the class
         return tags
+
+
+def _single_column(values: Array) -> Array:
+    if values.shape[1] != 1:
+        raise ValueError(
+            f"scores that are not in memory are calibrated for two classes, by one column, but there are "
+            f"{values.shape[1]}; calibrate a sample in memory"
+        )
+    return values[:, 0]
 
 
 class LogOddsMap(Protocol):

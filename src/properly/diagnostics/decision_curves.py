@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from properly.diagnostics.results import THRESHOLD, ForecasterCurves
-from properly.inputs.forecast import read_named, read_thresholds
+from properly.forecasts import read_named
+from properly.inputs.forecast import read_thresholds
 from properly.metrics.decisions import ThresholdChoice, best_threshold_of, binary_costs
 from properly.metrics.thresholds import net_benefits, shares_below
 from properly.numeric.probabilities import Array

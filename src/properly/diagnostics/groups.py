@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from properly.diagnostics.results import Result
-from properly.inputs.forecast import Forecast, read_forecast, read_groups
+from properly.forecasts import read_forecast
+from properly.inputs.forecast import Forecast, read_groups
 from properly.inputs.options import CONFIDENCE, checked_confidence
 from properly.losses import Loss, get_loss
 from properly.metrics.clusters import design_effect

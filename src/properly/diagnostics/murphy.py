@@ -11,7 +11,9 @@ from numpy.typing import ArrayLike
 from scipy import special as sc
 
 from properly.diagnostics.results import THRESHOLD, ForecasterCurves, ThresholdCurves
-from properly.inputs.forecast import Forecast, read_named, read_thresholds
+from properly.forecasts import read_named
+from properly.inputs.forecast import Forecast, read_thresholds
+from properly.inputs.frames import refuse_distributed
 from properly.inputs.options import CONFIDENCE, checked_confidence
 from properly.metrics.thresholds import distinct_forecasts, errors_at, shares_below
 from properly.numeric.probabilities import Array
@@ -173,6 +175,8 @@ def murphy_difference(
     array([-0.15,  0.  ])
     """
     level = checked_confidence(confidence)
+    for name, each in (("p", p), ("other", other)):
+        refuse_distributed(each, name)
     forecasts = read_named(y, {"p": p, "other": other}, sample_weight, classes)
     at = read_thresholds(thresholds, forecasts)
     one, two = forecasts.values()

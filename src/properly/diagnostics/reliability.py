@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from properly.diagnostics.results import Result
-from properly.inputs.forecast import Forecast, read_forecast, read_named
+from properly.forecasts import read_forecast, read_named
+from properly.inputs.forecast import Forecast
 from properly.inputs.options import CONFIDENCE, Seed, checked_confidence, checked_count
 from properly.metrics.calibration_tests import label_drawer
 from properly.metrics.clusters import design_effect

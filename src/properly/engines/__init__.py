@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial, wraps
+from inspect import signature
 from typing import Any
 
 from numpy.typing import NDArray
@@ -44,7 +45,7 @@ def training_engine(
 
     What the engine keeps elsewhere is released at the end.
     """
-    engine, classes = _engine_for(X).of_training_data(estimator, X, y, sample_weight, offset)
+    engine, classes = engine_for(X).of_training_data(estimator, X, y, sample_weight, offset)
     try:
         yield engine, classes
     finally:
@@ -53,10 +54,11 @@ def training_engine(
 
 def prediction_engine(estimator: Any, X: Any, offset: Given) -> Engine:
     """The engine over checked rows to predict with a fitted estimator."""
-    return _engine_for(X).of_new_data(estimator, X, offset)
+    return engine_for(X).of_new_data(estimator, X, offset)
 
 
-def _engine_for(X: Any) -> type[Engine]:
+def engine_for(X: Any) -> type[Engine]:
+    """The engine for what users pass as X."""
     for kind in type(X).__mro__:
         for key in (kind, kind.__module__.partition(".")[0]):
             if key in ENGINES:
@@ -64,17 +66,19 @@ def _engine_for(X: Any) -> type[Engine]:
     raise TypeError(f"X is a {type(X).__name__}, which no engine takes.")  # everything is an object: never
 
 
-def by_parts(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a method of an estimator that predicts for X, with an offset, take every kind of X that has an engine.
+def by_parts(method: Callable[..., Any], engines: type[Engine] = Engine) -> Callable[..., Any]:
+    """Let a method of an estimator that predicts for X, perhaps with an offset, take every kind of X with an engine.
 
     The method itself sees arrays and tables in memory, or a `Block`.
     """
 
     @wraps(method)
-    def predict(self: Any, X: Any, offset: Given = None) -> Any:
-        if isinstance(X, Block) or _engine_for(X) is MemoryEngine:
-            return method(self, X, offset)
+    def predict(self: Any, X: Any, *more: Any, **named: Any) -> Any:
+        engine = MemoryEngine if isinstance(X, Block) else engine_for(X)
+        if engine is MemoryEngine or not issubclass(engine, engines):
+            return method(self, X, *more, **named)
         check_is_fitted(self)
+        offset = signature(method).bind(self, X, *more, **named).arguments.get("offset")
         return prediction_engine(self, X, offset).map(partial(_predicted, self, method.__name__))
 
     return predict
@@ -96,6 +100,7 @@ __all__ = [
     "StreamEngine",
     "block_bytes",
     "by_parts",
+    "engine_for",
     "prediction_engine",
     "training_engine",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special as sc
 
-from properly.inputs.frames import missing_in
+from properly.inputs.frames import missing_in, refuse_distributed
 from properly.inputs.labels import check_lengths, forecast_labels
-from properly.inputs.options import checked_names, checked_thresholds, numbered
+from properly.inputs.options import checked_thresholds, numbered
 from properly.inputs.scores import BinarySample
 from properly.inputs.weights import checked_weight
 from properly.numeric.arrays import (
@@ -50,11 +50,17 @@ class Forecast:
     weight: Array | None
     classes: NDArray[Any]  # the labels, in the order of the columns
     has_weight: NDArray[np.bool_] | None = None  # which of the rows that were given are here (None: all)
+    rows: Array | None = None  # how many rows each one stands for, if they were counted
 
     @classmethod
     def of_positives(cls, positive: NDArray[np.bool_], p: Array, weight: Array | None = None) -> Forecast:
         """Forecasts of whether something is so, from checked arrays without weights of 0."""
         return cls(positive.view(np.int8), p, None, weight, _NO_YES)
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows of positive weight."""
+        return len(self.codes) if self.rows is None else int(self.rows.sum())
 
     @property
     def binary(self) -> bool:
@@ -87,7 +93,8 @@ class Forecast:
         if not self.binary:
             return int(np.count_nonzero(self.p[np.arange(len(self.codes)), self.codes] == 0.0))
         impossible = self.p == 1.0 if self.complement is None else self.complement == 0.0
-        return int(np.count_nonzero(np.where(self.positive, self.p == 0.0, impossible)))
+        surprising = np.where(self.positive, self.p == 0.0, impossible)
+        return int(np.count_nonzero(surprising) if self.rows is None else self.rows[surprising].sum())
 
     @property
     def n_given(self) -> int:
@@ -100,8 +107,9 @@ class Forecast:
 
     def take(self, rows: NDArray[Any] | slice) -> Forecast:
         """Some of the rows, or all in another order."""
-        complement, weight = (None if each is None else each[rows] for each in (self.complement, self.weight))
-        return Forecast(self.codes[rows], self.p[rows], complement, weight, self.classes)
+        given = (self.complement, self.weight, self.rows)
+        complement, weight, number = (None if each is None else each[rows] for each in given)
+        return Forecast(self.codes[rows], self.p[rows], complement, weight, self.classes, rows=number)
 
     def without_weight_0(self) -> Forecast:
         """The rows that have a weight."""
@@ -112,7 +120,7 @@ class Forecast:
 
     def with_p(self, p: Array) -> Forecast:
         """The same rows with other checked probabilities, of the shape of `p`."""
-        return Forecast(self.codes, p, None, self.weight, self.classes)
+        return Forecast(self.codes, p, None, self.weight, self.classes, rows=self.rows)
 
     def probabilities(self, rows: slice) -> Probabilities:
         """p, q and their logarithms of some rows (two classes).
@@ -194,23 +202,11 @@ def read_forecast(
     return Forecast(codes, values, complement, weight, known).without_weight_0()
 
 
-def read_binary(
-    y: ArrayLike, p: ArrayLike, sample_weight: ArrayLike | None = None, classes: ArrayLike | None = None
-) -> Forecast:
-    """As `read_forecast`, for what is defined for two classes only."""
-    forecast = read_forecast(y, p, sample_weight, classes)
-    if not forecast.binary:
-        raise ValueError(
-            f"this is defined for two classes, but p has {forecast.p.shape[1]} columns; look at one class k against "
-            "the rest: y == classes[k] and p[:, k]."
-        )
-    return forecast
-
-
 def read_probabilities(p: ArrayLike, name: str = "p", *, keep_library: bool = False) -> tuple[Any, Any]:
     """(p, None) of one column, (p, 1 - p) of two, (p of shape (n, K), None) of more; of NumPy unless told otherwise."""
     if p is None:
         raise ValueError(f"{name} is None; the probabilities are needed.")
+    refuse_distributed(p, name)
     values = floats(**{name: p})[0]
     if is_traced(values) or not keep_library:
         values = to_numpy(values)
@@ -243,30 +239,6 @@ def read_probabilities(p: ArrayLike, name: str = "p", *, keep_library: bool = Fa
 
 _POINTS = 500
 _MANY = 1e12  # rows: no more are needed for thresholds by default, which begin at a tenth of one row
-
-
-def read_named(
-    y: ArrayLike,
-    p: ArrayLike | Mapping[str, ArrayLike],
-    sample_weight: ArrayLike | None,
-    classes: ArrayLike | None,
-    reserved: Iterable[str] = (),
-) -> dict[str, Forecast]:
-    """One forecaster, called "forecast", or several by name, of the same rows of two classes.
-
-    `reserved` names are those of other columns.
-    """
-    if not isinstance(p, Mapping):
-        return {"forecast": read_binary(y, p, sample_weight, classes)}
-    if not p:
-        raise ValueError("p is an empty mapping; it must map the name of at least one forecaster to its probabilities.")
-    forecasts = {}
-    for name, each in zip(checked_names(p, reserved), p.values(), strict=True):
-        try:
-            forecasts[name] = read_binary(y, each, sample_weight, classes)
-        except ValueError as error:
-            raise ValueError(f"forecaster {name!r}: {error}") from error
-    return forecasts
 
 
 def read_thresholds(thresholds: ArrayLike | None, forecasts: Mapping[str, Forecast]) -> Array:

@@ -22,12 +22,12 @@ def is_frame(X: Any) -> bool:
 
 
 def refuse_distributed(x: Any, name: str) -> None:
-    """Refuse data of Dask and Spark where they would be brought to this machine without a word."""
+    """Refuse data that are not in memory, where all rows are needed: they are not brought here without a word."""
     package = type(x).__module__.partition(".")[0]
-    if package in ("dask", "pyspark"):
+    if package in ("dask", "pyspark", "properly"):
         raise ValueError(
-            f"{name} is a {type(x).__name__} of {package.capitalize()}, which linear models alone take; bring it to "
-            "this machine yourself if it fits into memory (Dask: compute(), Spark: toPandas())."
+            f"{name} is a {type(x).__name__} of {package}, which is not taken here; bring it to this "
+            "machine yourself if it fits into memory (Dask: compute(), Spark: toPandas())."
         )
 
 

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import fft, optimize
 from scipy import special as sc
 
-from properly.inputs.forecast import Forecast, read_binary, read_forecast
+from properly.forecasts import read_binary, read_forecast
+from properly.inputs.forecast import Forecast
 from properly.inputs.options import checked_count, choose
 from properly.metrics.thresholds import distinct_forecasts
 from properly.numeric.probabilities import Array

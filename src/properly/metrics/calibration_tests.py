@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special as sc
 
-from properly.inputs.forecast import Forecast, read_clusters, read_forecast
+from properly.forecasts import read_forecast
+from properly.inputs.forecast import Forecast, read_clusters
 from properly.metrics.clusters import design_effect
 from properly.metrics.kernel_error import KernelCalibrationError, kernel_error_of
 from properly.metrics.thresholds import DistinctForecasts, distinct_forecasts

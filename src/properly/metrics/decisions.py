@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from properly.inputs.forecast import Forecast, read_binary, read_probabilities
+from properly.forecasts import read_binary
+from properly.inputs.forecast import Forecast, read_probabilities
 from properly.inputs.misuse import Misuse
 from properly.metrics.thresholds import distinct_forecasts
 from properly.numeric.arrays import (

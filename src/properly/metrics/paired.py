@@ -133,6 +133,18 @@ def bootstrap_of(
     return PairedDifference(centre, float(low), float(high), p_value, float(resampled.std()))
 
 
+def normal_of(difference: Array, weight: Array, rows: Array, confidence: float = CONFIDENCE) -> PairedDifference:
+    """As `bootstrap_of` for many rows that were counted: entries stand for `rows` rows of equal weight each.
+
+    The interval is that of the normal distribution, which the mean of many rows has.
+    """
+    centre = float(np.average(difference, weights=weight))
+    error = float(np.sqrt(np.sum(np.square(weight * (difference - centre)) / rows)) / weight.sum())
+    reach = float(sc.ndtri(0.5 + 0.5 * confidence)) * error
+    size = abs(centre) / error if error > 0.0 else (np.inf if centre else 0.0)
+    return PairedDifference(centre, centre - reach, centre + reach, float(2.0 * sc.ndtr(-size)), error)
+
+
 def simultaneous_bootstrap_of(
     differences: Array,
     weight: Array | None,

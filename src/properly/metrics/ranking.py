@@ -9,7 +9,9 @@ from numpy.typing import ArrayLike
 from scipy import optimize
 from scipy import special as sc
 
-from properly.inputs.forecast import Forecast, read_binary
+from properly.forecasts import read_binary
+from properly.inputs.forecast import Forecast
+from properly.inputs.frames import refuse_distributed
 from properly.inputs.options import CONFIDENCE, checked_confidence
 from properly.metrics.paired import PairedDifference
 from properly.metrics.thresholds import DistinctForecasts, distinct_forecasts, distinct_in_order
@@ -111,6 +113,8 @@ def auc_difference(
     (0.167, 0.724)
     """
     z = float(sc.ndtri(0.5 + 0.5 * checked_confidence(confidence)))
+    for name, p in (("p_a", p_a), ("p_b", p_b)):
+        refuse_distributed(p, name)
     first, second = (read_binary(y, p, sample_weight, classes) for p in (p_a, p_b))
     counts = _checked_classes(first)
     apart = _row_placements(first) - _row_placements(second)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from numpy.typing import ArrayLike
 from sklearn.metrics import make_scorer
 
-from properly.inputs.forecast import read_binary, read_forecast
+from properly.forecasts import read_binary, read_forecast
 from properly.losses import LogLoss, Loss, get_loss
 from properly.metrics.calibration_error import (
     calibration_loss,

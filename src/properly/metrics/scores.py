@@ -8,7 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from properly.inputs.forecast import Forecast, read_forecast, read_probabilities
+from properly.forecasts import read_forecast
+from properly.inputs.forecast import Forecast, read_probabilities
+from properly.inputs.frames import refuse_distributed
 from properly.inputs.weights import checked_weight
 from properly.losses import LogLoss, Loss, SquaredLoss, get_loss
 from properly.numeric.arrays import constant, namespace, require_one_library
@@ -29,6 +31,7 @@ def row_losses(y: ArrayLike, p: ArrayLike, loss: str | Loss = "log", *, classes:
     >>> row_losses([0, 1, 1], [0.25, 0.25, 1.0]).round(3)
     array([0.288, 1.386, 0.   ])
     """
+    refuse_distributed(p, "p")
     return losses_of(read_forecast(y, p, classes=classes, keep_library=True), get_loss(loss))
 
 
@@ -134,6 +137,7 @@ def skill_score(
     if reference is None:
         reference_score = base_score(forecast, kind)
     else:
+        refuse_distributed(p, "p beside a reference")
         require_one_library(p=p, reference=reference)
         rows = constant(_as_rows(reference, np.shape(p)), forecast.p)
         reference_score = score_of(read_forecast(y, rows, sample_weight, classes, keep_library=True), kind)

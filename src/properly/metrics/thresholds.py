@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from properly.inputs.forecast import Forecast, read_binary
+from properly.forecasts import read_binary
+from properly.inputs.forecast import Forecast
 from properly.inputs.options import checked_thresholds
 from properly.numeric.isotonic import isotonic_blocks
 from properly.numeric.probabilities import Array

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
+from properly.forecasts import counted_forecast, is_elsewhere
 from properly.inputs.optional import require
 from properly.inputs.options import check_interval, checked_count, choose
 from properly.numeric.probabilities import Array
@@ -72,7 +73,8 @@ def estimate_prior(
     Parameters
     ----------
     p : array of shape (n,), the probability of the second of two classes, or (n, K)
-        The classifier's probabilities for the target rows, at the training prior: not corrected.
+        The classifier's probabilities for the target rows, at the training prior: not corrected. A `Stream`, a
+        `Spark` frame or a dask array, of two classes, is counted by probability (`properly.score_counts`).
     train_prior : float, the share of the second of two classes, or array of shape (K,)
         The class proportions that p is for; after class weights or sampling see `prior_after_weighting` and
         `prior_after_sampling`. It is also returned if the data do not determine the proportions.
@@ -129,6 +131,10 @@ def estimate_prior(
     >>> result.prior
     array([0.95, 0.05])
     """
+    count = None
+    if is_elsewhere(p):
+        found = counted_forecast(p, None, None, labelled=False)
+        p, count = found.score, found.rows
     columns = as_columns(p, "p")
     train = as_prior(train_prior, columns.shape[1], "train_prior")
     if n_bootstrap is not None and n_bootstrap != 0:
@@ -137,7 +143,7 @@ def estimate_prior(
     build = choose(method, METHODS, "method")
     validation = checked_validation(p_validation, y_validation, columns.shape[1])
     classes, by_class = (np.arange(columns.shape[1]), None) if validation is None else validation
-    sample = build(columns, train, by_class)
+    sample = build(columns, np.ones(len(columns)) if count is None else count, train, by_class)
     condition = float(np.linalg.cond(sample.confusion))
     if not condition <= SINGULAR:  # nan as well
         _warn(f"do not determine the class proportions: {_CONDITION} {condition:.3g}. The prior is train_prior", method)

@@ -49,7 +49,8 @@ class LabelShift(ABC):
     prior: Array  # the estimate
 
     @abstractmethod
-    def __init__(self, p: Array, train: Array, by_class: list[Array] | None) -> None: ...
+    def __init__(self, p: Array, count: Array, train: Array, by_class: list[Array] | None) -> None:
+        """`count` says how many target rows have each of the probabilities p."""
 
     @abstractmethod
     def _resampled(self, number: int, random: np.random.RandomState) -> Array:
@@ -79,11 +80,11 @@ class LabelShift(ABC):
 class _Likelihood(LabelShift):
     """Maximum likelihood from the target rows."""
 
-    def __init__(self, p: Array, train: Array, by_class: list[Array] | None) -> None:
+    def __init__(self, p: Array, count: Array, train: Array, by_class: list[Array] | None) -> None:
         if by_class is not None:
             raise ValueError('method="em" takes no validation data; leave them out, or choose a "bbse" method.')
-        self.density = p / train
-        best = mixing_proportions(self.density, np.full(len(p), 1.0 / len(p)), train)
+        self.density, self.count = p / train, count
+        best = mixing_proportions(self.density, count / count.sum(), train)
         self.prior = best.coef
         if best.gap > 1e-6:
             warnings.warn(
@@ -95,26 +96,26 @@ class _Likelihood(LabelShift):
         # What the model expects of its own predictions at equal class proportions: a row stands for the target density,
         # so that density_k/Σ π density of it stands for class k.
         predicted = self.density / self.density.sum(axis=1, keepdims=True)
-        own = self.density / (self.density @ self.prior)[:, None]
+        own = self.count[:, None] * self.density / (self.density @ self.prior)[:, None]
         total = own.sum(axis=0)
         # Where no row can belong to a class, that class is told apart.
         confusion = np.where(total > 0.0, predicted.T @ own, np.eye(len(total)))
         self.confusion = confusion / np.where(total > 0.0, total, 1.0)
 
     def _resampled(self, number: int, random: np.random.RandomState) -> Array:
-        n, shares = len(self.density), []
+        n, shares = self.count.sum(), []
         for _ in range(number):
-            count = np.bincount(random.randint(n, size=n), minlength=n)
+            count = _drawn_counts(self.count, random)
             drawn = count > 0
             shares.append(mixing_proportions(self.density[drawn], count[drawn] / n, self.prior).coef)
         return np.array(shares)
 
     def _not_rejected(self, k: int, end: float, level: float) -> float:
-        n, share = len(self.density), float(self.prior[k])
+        n, share = float(self.count.sum()), float(self.prior[k])
         own, others = self.density[:, [k]], np.delete(self.density, k, axis=1)
         start = np.delete(self.prior, k) + 1.0 / n
         start /= start.sum()
-        highest = float(np.log(self.density @ self.prior).sum())
+        highest = float(self.count @ np.log(self.density @ self.prior))
         allowed = 0.5 * sc.chdtri(1, 1.0 - level)  # half of a quantile of χ² with one degree of freedom
 
         def left(t: float) -> float:
@@ -122,8 +123,8 @@ class _Likelihood(LabelShift):
             mixed = t * own + (1.0 - t) * others  # whatever their proportions are, they add up to 1
             if not mixed.any(axis=1).all():
                 return -1e9  # a row that is impossible
-            best = mixed @ mixing_proportions(mixed, np.full(n, 1.0 / n), start).coef
-            return float(np.log(best).sum()) - highest + allowed
+            best = mixed @ mixing_proportions(mixed, self.count / n, start).coef
+            return float(self.count @ np.log(best)) - highest + allowed
 
         return end if left(end) >= 0.0 else float(brentq(left, share, end, xtol=1e-9, rtol=1e-6))
 
@@ -131,23 +132,27 @@ class _Likelihood(LabelShift):
 class _Equations(LabelShift):
     """The prior that explains the mean predictions on the target rows by those on the validation rows."""
 
-    def __init__(self, p: Array, train: Array, by_class: list[Array] | None) -> None:
+    def __init__(self, p: Array, count: Array, train: Array, by_class: list[Array] | None) -> None:
         if by_class is None:
             raise ValueError('the "bbse" methods need p_validation and y_validation; method="em" does not.')
-        self.target = self._predictions(p)
+        self.target, self.count = self._predictions(p), count
         self.by_class = [self._predictions(rows) for rows in by_class]
 
         self.confusion = np.column_stack([rows.mean(axis=0) for rows in self.by_class])
         singular = not np.linalg.cond(self.confusion) <= SINGULAR  # nan as well
-        mean = self.target.mean(axis=0)
-        self.prior = train if singular else _onto_simplex(np.linalg.solve(self.confusion, mean))
+        mean = count @ self.target / count.sum()
+        self.prior = train if singular else _onto_simplex(np.asarray(np.linalg.solve(self.confusion, mean)))
 
     @staticmethod
     def _predictions(p: Array) -> Array:
         return p
 
     def _resampled(self, number: int, random: np.random.RandomState) -> Array:
-        target = _resampled_means(self.target, number, random)
+        if np.all(self.count == 1.0):
+            target = _resampled_means(self.target, number, random)
+        else:
+            drawn = (_drawn_counts(self.count, random) for _ in range(number))
+            target = np.array([count @ self.target / count.sum() for count in drawn])
         confusion = np.stack([_resampled_means(rows, number, random) for rows in self.by_class], axis=2)
         usable = np.linalg.cond(confusion) <= SINGULAR
         result = np.full(target.shape, np.nan)
@@ -163,7 +168,7 @@ class _Equations(LabelShift):
         no row of a class was found, V(t) is still that of t(1 - t)/n.
         """
         a = np.linalg.inv(self.confusion)[k]
-        n, mean = len(self.target), float((self.target @ a).mean())
+        n, mean = float(self.count.sum()), float(np.average(self.target @ a, weights=self.count))
         spread = np.array([(rows @ a).var() for rows in self.by_class])
         others = np.delete(self.prior, k)
         others = others / others.sum() if others.sum() > 0.0 else np.full(len(others), 1.0 / len(others))
@@ -198,6 +203,14 @@ METHODS: dict[str, type[LabelShift]] = {
     "bbse-hard": _HardEquations,
     "bbse-soft": _Equations,
 }
+
+
+def _drawn_counts(count: Array, random: np.random.RandomState) -> NDArray[Any]:
+    """How often each is drawn among as many rows, with replacement."""
+    n = int(count.sum())
+    if n == len(count):
+        return np.bincount(random.randint(n, size=n), minlength=n)
+    return random.multinomial(n, count / n)
 
 
 def _resampled_means(rows: Array, number: int, random: np.random.RandomState) -> Array:

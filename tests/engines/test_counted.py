@@ -1,0 +1,214 @@
+"""Calibrators, metrics and audits of rows anywhere: equal to memory, exactly while all scores are told apart."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import properly.metrics as metrics
+from properly import score_counts
+from properly.audit import audit
+from properly.calibration.methods import METHODS
+from properly.diagnostics import decision_curve, murphy, reliability
+from properly.engines import Spark, Stream
+from properly.forecasts import MOST_GROUPS
+from properly.inputs.misuse import Misuse
+from properly.prevalence import estimate_prior
+
+RNG = np.random.default_rng(7)
+N = 3000
+SCORE = 2.0 * RNG.normal(size=N) - 1.0
+P = 1.0 / (1.0 + np.exp(-SCORE))
+Y = (RNG.random(N) < P**1.3).astype(int)
+WEIGHT = RNG.integers(0, 3, N).astype(float)
+GROUP = np.array(["north", "south", None], dtype=object)[RNG.integers(0, 3, N)]
+EDGES = [0, 0, 700, 2500, 2500, N]
+
+
+def blocks(score, y, weight=None, group=None):
+    columns = (score[:, None], y, weight, None, group)
+    return {"p": Stream([tuple(None if c is None else c[i:j] for c in columns) for i, j in itertools.pairwise(EDGES)])}
+
+
+def frame(score, y, weight, group):
+    columns = {"score": score, "y": y, "w": weight, "g": group}
+    return pd.DataFrame({name: column for name, column in columns.items() if column is not None})
+
+
+def roles(weight, group):
+    columns = {"sample_weight": ("w", weight), "group": ("g", group)}
+    return {"target": "y"} | {role: name for role, (name, given) in columns.items() if given is not None}
+
+
+@pytest.fixture(params=["blocks", "files", pytest.param("dask", marks=pytest.mark.xdist_group("dask"))])
+def elsewhere(request, tmp_path):
+    """What makes rows elsewhere of arrays: the arguments y, p, sample_weight and group."""
+    if request.param == "blocks":
+        return blocks
+    if request.param == "files":
+
+        def files(score, y, weight=None, group=None):
+            for number, (i, j) in enumerate(itertools.pairwise(EDGES)):
+                frame(score, y, weight, group)[i:j].to_parquet(tmp_path / f"{number}.parquet", row_group_size=400)
+            return {"p": Stream(tmp_path, features=["score"], **roles(weight, group))}
+
+        return files
+    request.getfixturevalue("dask_client")
+    array = pytest.importorskip("dask.array")
+
+    def brought_here(*_, **__):
+        raise AssertionError("the data were brought to the client")
+
+    request.getfixturevalue("monkeypatch").setattr(array.Array, "__array__", brought_here)
+
+    def arrays(score, y, weight=None, group=None):
+        given = {"p": score, "y": y, "sample_weight": weight, "group": group}
+        return {name: array.from_array(each, chunks=900) for name, each in given.items() if each is not None}
+
+    return arrays
+
+
+def at(rows):
+    """Arguments by position."""
+    return rows.get("y"), rows["p"], rows.get("sample_weight")
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("method", METHODS)
+def test_calibrators(method, elsewhere):
+    for score in (SCORE, P):
+        y, rows, weight = at(elsewhere(score, Y, WEIGHT))
+        model, whole = METHODS[method]().fit(rows, y, weight), METHODS[method]().fit(score, Y, WEIGHT)
+        assert model.input_ == whole.input_
+        np.testing.assert_allclose(model.predict_proba(score), whole.predict_proba(score), atol=1e-9)
+        predicted = model.predict_proba(rows)
+        predicted = predicted.compute() if hasattr(predicted, "compute") else predicted
+        np.testing.assert_allclose(predicted, whole.predict_proba(score), atol=1e-9)
+
+
+EXACT = {
+    "log loss": metrics.log_loss,
+    "Brier score": metrics.brier_score,
+    "decomposition": metrics.score_decomposition,
+    "skill": metrics.skill_score,
+    "binned error": metrics.expected_calibration_error,
+    "bins of equal mass": lambda *data, **more: metrics.expected_calibration_error(*data, strategy="mass", **more),
+    "smooth error": metrics.smooth_calibration_error,
+    "AUC": metrics.auc,
+    "test": lambda *data, **more: metrics.calibration_test(*data, **more).p_value,
+    "reliability": lambda *data, **more: reliability(*data, **more).recalibrated,
+    "Murphy": lambda *data, **more: murphy(*data, thresholds=[0.1, 0.5], **more).errors,
+    "decisions": lambda *data, **more: decision_curve(*data, thresholds=[0.1, 0.5], **more).frame().to_numpy(),
+}
+
+
+@pytest.mark.parametrize("name", EXACT)
+@pytest.mark.parametrize("weight", [None, WEIGHT], ids=["plain", "weighted"])
+def test_metrics(name, weight, elsewhere):
+    y, p, sample_weight = at(elsewhere(P, Y, weight))
+    found = EXACT[name](y, p, sample_weight=sample_weight)
+    np.testing.assert_allclose(found, EXACT[name](Y, P, sample_weight=weight), rtol=1e-11)
+
+
+def test_prior(elsewhere):
+    for method in ("em", "bbse-soft"):
+        held_out = (P[:900], Y[:900]) if method != "em" else (None, None)
+        whole = estimate_prior(P, 0.3, *held_out, method=method, random_state=0)
+        found = estimate_prior(elsewhere(P, Y)["p"], 0.3, *held_out, method=method, random_state=0)
+        np.testing.assert_allclose(found.prior, whole.prior, rtol=1e-9)
+        np.testing.assert_allclose(found.interval, whole.interval, atol=0.02)
+
+
+def same_audit(found, whole):
+    assert found.n_rows == whole.n_rows
+    assert found.total == pytest.approx(whole.total, rel=1e-13)
+    assert found.test.p_value == pytest.approx(whole.test.p_value, rel=1e-8)
+    assert found.auc.area == pytest.approx(whole.auc.area, rel=1e-12)
+    assert found.detectable.shift == pytest.approx(whole.detectable.shift, rel=1e-9)
+    for name, score in whole.scores.items():
+        other = found.scores[name]
+        assert other.before == pytest.approx(score.before, rel=1e-12)
+        assert other.parts.miscalibration == pytest.approx(score.parts.miscalibration, rel=1e-8)
+        # The folds are others, and so is the way to the interval.
+        assert other.gain.difference == pytest.approx(score.gain.difference, abs=2.0 * score.gain.standard_error)
+        assert other.gain.standard_error == pytest.approx(score.gain.standard_error, rel=0.15)
+    for name, size in whole.sizes.items():
+        np.testing.assert_allclose(found.sizes[name], size, rtol=1e-6)
+    if whole.groups is not None:
+        assert found.groups.groups == whole.groups.groups
+        np.testing.assert_allclose(found.groups.p_value, whole.groups.p_value, rtol=1e-7)
+        np.testing.assert_allclose(found.groups.weight, whole.groups.weight)
+
+
+@pytest.mark.parametrize("p", [P, np.round(P, 2)], ids=["distinct", "rounded"])
+def test_audits(p, elsewhere):
+    if len(np.unique(p)) < 200:
+        p = np.clip(p, 0.01, 0.99)
+    rows = elsewhere(p, Y, None, GROUP)
+    whole = audit(Y, p, group=GROUP, costs=(1, 5))
+    found = audit(rows.pop("y", None), rows.pop("p"), **rows, costs=(1, 5))
+    same_audit(found, whole)
+    assert found.decision.before == pytest.approx(whole.decision.before, rel=1e-12)
+
+
+def test_audits_with_weights():
+    weight = WEIGHT + 0.5
+    same_audit(audit(None, blocks(P, Y, weight)["p"]), audit(Y, P, sample_weight=weight))
+
+
+def test_compressed_scores_have_a_small_error(monkeypatch):
+    monkeypatch.setattr(score_counts, "ROOM", 1000)
+    y, p, _ = at(blocks(P, Y))
+    found = audit(y, p)
+    whole = audit(Y, P)
+    assert found.n_rows == N
+    for name, score in whole.scores.items():
+        assert found.scores[name].before == pytest.approx(score.before, rel=2e-4)
+    assert found.auc.area == pytest.approx(whole.auc.area, abs=1e-4)
+    for method, error in {"platt": 1e-4, "auto": 1e-3, "isotonic": 0.05, "venn_abers": 0.05, "gaussian": 1e-4}.items():
+        model, exact = METHODS[method]().fit(p, y), METHODS[method]().fit(P, Y)
+        difference = np.abs(model.predict_proba(P) - exact.predict_proba(P))[:, 1]
+        assert difference.mean() < error / 5.0
+        assert np.quantile(difference, 0.99) < error
+
+
+def test_isotonic_regressions_of_parts_are_not_merged():
+    order = np.argsort(SCORE)[::-1]  # parts of falling scores, of very different sizes
+    rows = Stream([(SCORE[order][i:j, None], Y[order][i:j]) for i, j in itertools.pairwise([0, 10, 40, 2990, N])])
+    whole = METHODS["isotonic"]().fit(SCORE, Y)
+    np.testing.assert_array_equal(METHODS["isotonic"]().fit(rows).predict_proba(SCORE), whole.predict_proba(SCORE))
+
+
+def test_what_is_refused():
+    y, p, _ = at(blocks(P, Y))
+    with pytest.raises(ValueError, match="which is not taken here"):
+        metrics.row_losses(y, p)
+    with pytest.raises(ValueError, match="which is not taken here"):
+        metrics.auc_difference(Y, p, P)
+    with pytest.raises(ValueError, match="which is not taken here"):
+        metrics.skill_score(y, p, reference=0.5)
+    with pytest.raises(ValueError, match="cluster needs all rows in memory"):
+        audit(y, p, cluster=Y)
+    with pytest.raises(ValueError, match=r"two classes, but there are 3 columns.*in block 0"):
+        metrics.log_loss(None, Stream([(np.full((4, 3), 1 / 3), [0, 1, 2, 0])]))
+    with pytest.raises(ValueError, match=r"p must lie in \[0, 1\].*in block 0"):
+        metrics.log_loss(None, Stream([(np.array([[1.5]]), [1])]))
+    with pytest.raises(ValueError, match="block 0 has no labels"):
+        metrics.log_loss(None, Stream([(P[:, None],)]))
+    with pytest.raises(ValueError, match="no rows of a positive weight"):
+        metrics.log_loss(None, Stream([(P[:0, None], Y[:0])]))
+    with pytest.raises(ValueError, match="by one column, but there are 2"):
+        METHODS["platt"]().fit(Stream([(np.ones((4, 2)), [0, 1, 1, 0])]))
+    with pytest.raises(Misuse, match=f"more than {MOST_GROUPS:,} different values"):
+        audit(None, blocks(P, Y, None, np.arange(N))["p"])
+
+
+@pytest.mark.xdist_group("spark")
+def test_spark(spark):
+    rows = spark.createDataFrame(frame(P, Y, WEIGHT + 0.5, GROUP)).repartition(3)
+    data = Spark(rows, features=["score"], **roles(WEIGHT, GROUP))
+    same_audit(audit(None, data), audit(Y, P, sample_weight=WEIGHT + 0.5, group=GROUP))
+    for method in ("platt", "isotonic", "auto"):
+        model, whole = METHODS[method]().fit(data), METHODS[method]().fit(P, Y, WEIGHT + 0.5)
+        np.testing.assert_allclose(model.predict_proba(P), whole.predict_proba(P), atol=1e-9)
