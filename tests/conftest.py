@@ -1,4 +1,8 @@
-"""Array libraries that formulas must run on, with the results of NumPy."""
+"""What several folders of tests use: other array libraries, a Dask cluster, a Spark session."""
+
+import os
+import shutil
+import sys
 
 import pytest
 
@@ -12,3 +16,41 @@ def library(request):
 
         jax.config.update("jax_enable_x64", True)
     return module
+
+
+@pytest.fixture(scope="session")
+def dask_client():
+    """Two workers in this process: fast to start, and what they run is not pickled (a toy engine tests that)."""
+    distributed = pytest.importorskip("distributed", reason='Dask is not installed: pip install "properly[dask]"')
+    pytest.importorskip("dask.dataframe", reason='Dask is not installed: pip install "properly[dask]"')
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": False, "dashboard_address": ":0"}
+    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def spark():
+    """Two tasks at a time, each tried up to four times."""
+    sql = pytest.importorskip("pyspark.sql", reason='Spark is not installed: pip install "properly[spark]"')
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        pytest.skip("Java, which Spark needs, is not installed")
+    settings = {
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.memory": "1g",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    before = os.environ.get("PYSPARK_PYTHON")
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    builder = sql.SparkSession.builder.master("local[2,4]")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()
+    os.environ.pop("PYSPARK_PYTHON")
+    if before is not None:
+        os.environ["PYSPARK_PYTHON"] = before

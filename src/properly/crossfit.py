@@ -59,6 +59,34 @@ def stratified_folds(
     return folds
 
 
+_MANY = 1_000_000  # counted rows of a class, of which those of every fold are a share but for chance
+
+
+def divided_counts(
+    codes: NDArray[Any], rows: Array, n_classes: int, cv: int, random_state: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp], Array]:
+    """Counted rows divided among folds at random, as `stratified_folds` divides rows.
+
+    Returns for every part what it is a part of, its fold, and its number of rows.
+    """
+    counts = np.bincount(codes, rows, n_classes)
+    if counts.min() < 2:
+        raise ValueError(f"a class has {int(counts.min())} rows, but cross-validation needs 2 or more.")
+    n_folds, random = min(cv, int(counts.min())), np.random.default_rng(random_state)
+    drawn = np.zeros((len(rows), n_folds))
+    for code in range(n_classes):
+        places = np.flatnonzero(codes == code)
+        number = rows[places].astype(np.int64)
+        if counts[code] > _MANY:
+            drawn[places] = random.multinomial(number, np.full(n_folds, 1.0 / n_folds))
+        else:
+            fold = random.permutation(int(counts[code])) % n_folds
+            cell = n_folds * np.repeat(np.arange(len(number)), number) + fold
+            drawn[places] = np.bincount(cell, minlength=n_folds * len(number)).reshape(len(number), n_folds)
+    place, folds = np.nonzero(drawn)
+    return place, folds, drawn[place, folds]
+
+
 def grouped_folds(
     codes: NDArray[Any], classes: NDArray[Any], groups: NDArray[Any], cv: int, random_state: int
 ) -> NDArray[np.intp]:

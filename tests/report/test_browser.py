@@ -16,7 +16,7 @@ from properly.cli import main
 from properly.comparison import compare
 from properly.report import fit_page
 from properly.tables import write_batches
-from properly.tables.targets import read_predictions
+from properly.tables.predictions import read_predictions
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
 

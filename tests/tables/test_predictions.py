@@ -7,7 +7,8 @@ import pytest
 
 from properly.inputs.misuse import Misuse
 from properly.tables import TableError, write_batches
-from properly.tables.targets import columns_of_classes, read_predictions
+from properly.tables.predictions import read_predictions
+from properly.tables.targets import columns_of_classes
 
 
 def write(path, columns):

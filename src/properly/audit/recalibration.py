@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from properly.calibration import AutoCalibration
-from properly.crossfit import Mask, cross_calibrated, cross_fitted, stratified_folds
+from properly.crossfit import Mask, cross_calibrated, cross_fitted, divided_counts, stratified_folds
 from properly.inputs.forecast import Forecast
 from properly.inputs.scores import ProbabilityReader
 from properly.links import Logit
@@ -77,9 +77,6 @@ def folds_of(forecast: Forecast, random_state: int = 0) -> NDArray[Any] | None:
     return stratified_folds(forecast.codes, classes, N_FOLDS, random_state)
 
 
-_MANY = 1_000_000  # counted rows of a class, of which those of every fold are a share but for chance
-
-
 class Divided(NamedTuple):
     """Counted rows, divided among folds."""
 
@@ -89,27 +86,12 @@ class Divided(NamedTuple):
 
 
 def divided_into_folds(forecast: Forecast, random_state: int = 0) -> Divided | None:
-    """As `folds_of`, for rows that were counted: each fold has its share of every class, drawn at random."""
-    number, weight = forecast.rows, forecast.weight
-    if number is None or weight is None:
+    """As `folds_of`, for rows that were counted."""
+    rows, weight, n_classes = forecast.rows, forecast.weight, len(forecast.classes)
+    if rows is None or weight is None or np.bincount(forecast.codes, rows, n_classes).min() < 2:
         return None
-    by_class = [np.flatnonzero(forecast.codes == code) for code in range(len(forecast.classes))]
-    fewest = int(min(number[places].sum() for places in by_class))
-    if fewest < 2:
-        return None
-    n_folds, random = min(N_FOLDS, fewest), np.random.default_rng(random_state)
-    drawn = np.zeros((len(number), n_folds))
-    for places in by_class:
-        rows = number[places].astype(np.int64)
-        if rows.sum() > _MANY:
-            drawn[places] = random.multinomial(rows, np.full(n_folds, 1.0 / n_folds))
-        else:
-            fold = random.permutation(int(rows.sum())) % n_folds
-            cell = n_folds * np.repeat(np.arange(len(rows)), rows) + fold
-            drawn[places] = np.bincount(cell, minlength=n_folds * len(rows)).reshape(len(rows), n_folds)
-    place, folds = np.nonzero(drawn)
-    part = drawn[place, folds]
-    divided = replace(forecast.take(place), rows=part, weight=weight[place] * part / number[place])
+    place, folds, part = divided_counts(forecast.codes, rows, n_classes, N_FOLDS, random_state)
+    divided = replace(forecast.take(place), rows=part, weight=weight[place] * part / rows[place])
     return Divided(divided, place, folds)
 
 

@@ -44,6 +44,7 @@ def add_arguments(add: Arguments) -> None:
     add("--tolerance SHARE")
     add("--detect SHIFT")
     add("--check")
+    add("--dask SCHEDULER")
     add("--report FILE")
     add_notation(add)
 
@@ -64,6 +65,7 @@ def audit_table(
     detect: float = 0.3,
     check: bool = False,
     report: FilePath = "audit.html",
+    dask: str | None = None,
     separator: str | None = None,
     decimal: str | None = None,
 ) -> dict[str, Any]:
@@ -72,7 +74,8 @@ def audit_table(
     Parameters
     ----------
     table : path
-        A table with a row for every prediction.
+        A table with a row for every prediction. A folder of such files, or a file of two gigabytes or more, is read
+        in one pass and never held in memory; this is for one column of probabilities.
     target : str
         The column that holds the true class.
     probability : str or sequence of str
@@ -102,6 +105,9 @@ def audit_table(
         whose intervals straddle the tolerance exits with 0.
     report : path, default "audit.html"
         The report to write, an HTML file.
+    dask : str, optional
+        The address of a Dask scheduler, such as tcp://10.0.0.1:8786, whose workers read the Parquet files, under the
+        same path as here.
     separator : str, optional
         What separates the cells of a text file, such as ; or tab; recognised if it is not given.
     decimal : {".", ","}, optional
@@ -115,13 +121,14 @@ def audit_table(
     """
     from properly.audit.auditing import audit_of
     from properly.metrics.decisions import class_costs, written_costs
+    from properly.tables.predictions import read_predictions
 
     columns = listed_names(probability)
     require_distinct(target=target, probability=columns, weight=weight, against=against)
     check_output(report, inputs=[table])
     with progress("Audit", 3) as tell:
         tell(0, "reading")
-        forecast, groups, clusters, others = properly.tables.targets.read_predictions(
+        forecast, groups, clusters, others = read_predictions(
             table,
             target,
             columns,
@@ -133,6 +140,7 @@ def audit_table(
             needs_positive="the order of costs" if costs is not None else against and f"the column {against!r}",
             separator=separator,
             decimal=decimal,
+            dask=dask,
         )
         meant = str(forecast.classes[1]) if forecast.binary else None
         tell(1, "judging")

@@ -58,6 +58,7 @@ def add_arguments(add: Arguments) -> None:
     add("-o --output FILE")
     add("--report FILE")
     add("--key-file FILE")
+    add("--dask SCHEDULER")
     add_notation(add)
 
 
@@ -82,6 +83,7 @@ def calibrate_table(
     output: FilePath = "calibrator.skops",
     report: FilePath | None = None,
     key_file: FilePath | None = None,
+    dask: str | None = None,
     separator: str | None = None,
     decimal: str | None = None,
 ) -> dict[str, Any]:
@@ -90,7 +92,8 @@ def calibrate_table(
     Parameters
     ----------
     table : path
-        The scores and the classes.
+        The scores and the classes. A folder of files, or a file of two gigabytes or more, is read in one pass and
+        never held in memory; this is for one column of scores.
     target : str
         The column that holds the class.
     score : str or sequence of str
@@ -114,6 +117,9 @@ def calibrate_table(
         A report to write, an HTML file: the probabilities before and after, judged on held-out rows.
     key_file : path, optional
         A file with a secret of at least 16 characters, by which properly predict sees whether the model was altered.
+    dask : str, optional
+        The address of a Dask scheduler, such as tcp://10.0.0.1:8786, whose workers read the Parquet files, under the
+        same path as here.
     separator : str, optional
         What separates the cells of a text file, such as ; or tab; recognised if it is not given.
     decimal : {".", ","}, optional
@@ -126,6 +132,8 @@ def calibrate_table(
     """
     import numpy as np
 
+    from properly.crossfit import divided_counts
+
     columns = listed_names(score)
     require_distinct(target=target, score=columns, weight=weight)
     calibrator = properly.calibration.methods.METHODS[method]
@@ -133,8 +141,16 @@ def calibrate_table(
     if report is not None:
         check_output(report, inputs=[table], outputs=[output])
     key = read_key(key_file)
-    file = properly.tables.TableFile(table, separator=separator, decimal=decimal)
-    data = file.read([*columns, target] + ([weight] if weight else []))
+    file, rows = properly.tables.table_at(table, separator=separator, decimal=decimal), None
+    if isinstance(file, properly.tables.TableFolder) or dask is not None or properly.tables.folders.is_large(table):
+        if len(columns) > 1 or report is not None:
+            raise Misuse(
+                f"{file.path} is counted by score, since it may be larger than memory; this is for one column of "
+                "scores, without a report: properly audit makes one of the calibrated probabilities."
+            )
+        data, weight, rows = properly.tables.folders.counted_table(file, target, columns[0], weight=weight, dask=dask)
+    else:
+        data = file.read([*columns, target] + ([weight] if weight else []))
     single = columns[0] if len(columns) == 1 else None
     labels, row_weights = properly.tables.targets.read_target(
         data, file.path, target, positive=positive, forecast=single, weight=weight
@@ -160,19 +176,23 @@ def calibrate_table(
         def held_out_fold(share: float) -> None:
             tell(1 + share * _FOLDS, f"{method}, held-out rows of {_FOLDS} folds")
 
-        folds = properly.comparison.stratified_folds(codes, np.array(classes), _FOLDS, seed)
+        if rows is None or row_weights is None:
+            folds = properly.comparison.stratified_folds(codes, np.array(classes), _FOLDS, seed)
+        else:
+            place, folds, part = divided_counts(codes, rows, len(classes), _FOLDS, seed)
+            scores, codes, row_weights = scores[place], codes[place], row_weights[place] * part / rows[place]
         held_out = properly.comparison.cross_calibrated(scores, codes, folds, method, row_weights, kind, held_out_fold)
     given: dict[str, Any] = {"sample_weight": row_weights, "classes": np.arange(len(classes))}
     share = np.bincount(codes, row_weights) / (len(codes) if row_weights is None else row_weights.sum())
     summary = {
         "calibrator": str(output),
         "table": displayed(table),
-        "sha256": sha256_of(table),
+        "sha256": None if rows is not None else sha256_of(table),
         "target": target,
         "scores": columns,
         "classes": classes,
         "positive": classes[1] if len(classes) == 2 else None,
-        "rows": data.num_rows,
+        "rows": data.num_rows if rows is None else int(rows.sum()),
         "input": kind,
         "method": method,
         "log_loss_before": None if kind == "score" else properly.metrics.log_loss(codes, scores, **given),

@@ -63,7 +63,7 @@ def predict_table(
     model : path
         A model file of properly fit, calibrate or maxent.
     table : path
-        The rows to predict.
+        The rows to predict: a file, or a folder of files with the same columns.
     output : path, optional
         The table with probabilities to write, in the format of its ending; if it is not given, NAME-scored.ENDING,
         after the name of the table, in the working folder.
@@ -93,7 +93,7 @@ def predict_table(
             f"{model} holds a {type(loaded).__name__}, which does not take tables; a model of properly fit, calibrate "
             "or maxent is needed."
         )
-    file = properly.tables.TableFile(table, separator=separator, decimal=decimal)
+    file = properly.tables.table_at(table, separator=separator, decimal=decimal)
     return score_table(loaded, file, output, prefix, unseen)
 
 
@@ -116,13 +116,16 @@ def scored_path(table: FilePath) -> str:
     >>> scored_path("data/new.csv.gz")
     'new-scored.csv.gz'
     """
+    if Path(table).is_dir():
+        first = next(each for each in sorted(Path(table).rglob("*")) if each.is_file() and each.name[0] not in "._")
+        return f"{Path(table).resolve().name}-scored{properly.tables.base.ending_of(str(first))}"
     name, ending = Path(table).name, properly.tables.base.ending_of(str(table))
     return f"{name[: -len(ending)]}-scored{ending}"
 
 
 def score_table(
     model: properly.tables.TableClassifier,
-    file: properly.tables.TableFile,
+    file: properly.tables.TableFile | properly.tables.TableFolder,
     output: FilePath | None = None,
     prefix: str | None = None,
     unseen: str = "missing",

@@ -66,7 +66,7 @@ def engine_for(X: Any) -> type[Engine]:
     raise TypeError(f"X is a {type(X).__name__}, which no engine takes.")  # everything is an object: never
 
 
-def by_parts(method: Callable[..., Any], engines: type[Engine] = Engine) -> Callable[..., Any]:
+def by_parts(method: Callable[..., Any], engines: type[Any] = Engine) -> Callable[..., Any]:
     """Let a method of an estimator that predicts for X, perhaps with an offset, take every kind of X with an engine.
 
     The method itself sees arrays and tables in memory, or a `Block`.

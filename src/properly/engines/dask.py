@@ -43,7 +43,7 @@ class DaskEngine(PartitionedEngine):
         columns = {"y": y, "sample_weight": sample_weight, "offset": offset, "group": group}
         aligned = [self._aligned(each, name) for name, each in columns.items()]
         loaded = require("dask", "dask").delayed(_loaded)
-        parts = zip(np.ravel(X.to_delayed()), *aligned, strict=True)
+        parts = zip(_delayed(X), *aligned, strict=True)
         self.parts: list[Any] = [loaded(f"part {number} of X", *part) for number, part in enumerate(parts)]
 
     def keep(self) -> None:
@@ -86,7 +86,7 @@ class DaskEngine(PartitionedEngine):
             if sum(values.chunks[0]) != sum(self.chunks):
                 raise ValueError(f"{name} has {sum(values.chunks[0])} rows, X has {sum(self.chunks)}.")
             values = values.rechunk({0: self.chunks} | ({1: -1} if values.ndim == 2 else {}))
-        parts = list(np.ravel(values.to_delayed()))
+        parts = _delayed(values)
         if len(parts) != len(self.chunks):
             raise ValueError(f"{name} has {len(parts)} partitions, X has {len(self.chunks)}; give both the same ones.")
         return parts
@@ -112,6 +112,11 @@ class DaskEngine(PartitionedEngine):
             raise ConnectionError(
                 "the Dask scheduler no longer answers; start it again, connect a new client, and refit."
             )
+
+
+def _delayed(values: Any) -> list[Any]:
+    """The parts, as they are: of every column by itself, Dask would join other small files."""
+    return list(np.ravel(values.to_delayed(optimize_graph=False)))
 
 
 def _loaded(place: str, X: Any, y: Any, weight: Any, offset: Any, group: Any) -> Part:

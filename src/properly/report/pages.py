@@ -128,7 +128,10 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn", "matplotlib", "pyarrow", "lightgb
 
 
 def file_facts(path: str | os.PathLike[str]) -> dict[str, str]:
-    """Name, size and SHA-256 of a file, to identify it."""
+    """Name, size and SHA-256 of a file, to identify it; of a folder the number of files."""
+    if Path(path).is_dir():
+        sizes = [each.stat().st_size for each in Path(path).rglob("*") if each.is_file()]
+        return {"folder": displayed(path), "files": f"{len(sizes):,}", "size": f"{sum(sizes):,} bytes"}
     with open(path, "rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     return {"file": displayed(path), "size": f"{Path(path).stat().st_size:,} bytes", "SHA-256": digest}

@@ -1,8 +1,7 @@
-"""Targets: the class of every row, and what goes with it: weights, groups, predicted probabilities."""
+"""Targets: the class of every row, and what goes with it: weights, groups, times."""
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import warnings
@@ -12,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from properly.inputs.forecast import MISSING, Forecast, Groups
 from properly.inputs.labels import positive_of, usual_pair
 from properly.inputs.misuse import Misuse
 from properly.numeric.probabilities import Array
@@ -29,11 +27,9 @@ from properly.tables.base import (
     types,
 )
 from properly.tables.columns import NUMERIC_KINDS, is_number_text, kind_of, numbers, texts
-from properly.tables.reading import TableFile
 
 MAX_CLASSES = 100
 Label = str | int | float | bool
-_ROW_SUM_TOLERANCE = 1e-3  # probabilities in files are often rounded
 _SMALL_WEIGHT = 0.1  # a mean weight below this is rather a share than a number of rows
 
 
@@ -69,7 +65,7 @@ def class_labels(
     kind = kind_of(column.type)
     if kind in (None, "date"):
         raise Misuse(f"{place} holds {column.type}, but classes are needed: texts, numbers or truth values.")
-    encoded = _encoded(column)  # so that each distinct value is looked at once
+    encoded = encoded_column(column)  # so that each distinct value is looked at once
     if kind == "number":
         values = numbers(encoded.dictionary, place)
         if (values == np.floor(values)).all() and np.abs(values).max() < 2**53:
@@ -127,7 +123,7 @@ def _meant(positive: str, names: list[str], place: Place, forecast: str | None) 
     return found
 
 
-def _completed(labels: Labels, place: Place, columns: Sequence[str], positive: str | None) -> Labels:
+def completed(labels: Labels, place: Place, columns: Sequence[str], positive: str | None) -> Labels:
     """Rows of one class only, as those of a rare event that did not occur, with the class that is missing among them.
 
     That is the other one of 0/1, false/true, no/yes or -1/1, or what `positive` or the names of the columns tell.
@@ -167,7 +163,7 @@ def class_in_name(column: str, names: Sequence[str]) -> int | None:
     return max(found, key=lambda k: len(names[k]), default=None)
 
 
-def _against_rest(labels: Labels, positive: str, place: Place, forecast: str) -> Labels:
+def against_rest(labels: Labels, positive: str, place: Place, forecast: str) -> Labels:
     """The named class and, before it, all others as one."""
     found = _meant(positive, [str(label) for label in labels.classes], place, forecast)
     name, others = labels.classes[found], [*labels.classes[:found], *labels.classes[found + 1 :]]
@@ -255,79 +251,6 @@ def read_target(
     return labels, row_weights
 
 
-class Predictions(NamedTuple):
-    """What `read_predictions` returns: rows of weight 0 are left out everywhere."""
-
-    forecast: Forecast
-    groups: Groups | None
-    clusters: NDArray[Any] | None
-    against: Array | None
-
-
-def read_predictions(
-    path: str | os.PathLike[str],
-    target: str,
-    probability: Sequence[str],
-    *,
-    positive: str | None = None,
-    group: str | None = None,
-    cluster: str | None = None,
-    weight: str | None = None,
-    against: str | None = None,
-    needs_positive: str | None = None,
-    separator: str | None = None,
-    decimal: str | None = None,
-) -> Predictions:
-    """Read only the columns that are needed, and check every value in them; rows of weight 0 are left out.
-
-    With one column of probabilities the target has two values, and the probability is that of the positive class, or
-    of `positive` against all others. With several columns there is one for every class, named by the class, perhaps
-    with a prefix that all of them have. `needs_positive` names an option that depends on the positive one of two.
-    `against` is a second column of probabilities of that class.
-    """
-    file = TableFile(path, separator=separator, decimal=decimal)
-    wanted = dict.fromkeys([target, *probability, *filter(None, (group, cluster, weight, against))])
-    table = file.read(list(wanted))
-    place, columns = Place(file.path, target), list(probability)
-    single = len(columns) == 1
-    labels = class_labels(
-        table.column(target),
-        place,
-        None if single else positive,
-        columns[0] if single and positive is None else None,
-        fewest=1,
-    )
-    if len(labels.classes) == 1:
-        labels = _completed(labels, place, columns, positive)
-    if single and positive is not None:
-        labels = _against_rest(labels, positive, place, columns[0])
-    if single and len(labels.classes) > 2:
-        raise Misuse(
-            f"{place} has {len(labels.classes)} classes ({listed(map(str, labels.classes))}): name a column of "
-            "probabilities for each of them, or the class that the single column is for, with positive (--positive)."
-        )
-    if single or needs_positive is not None:
-        labels.require_told(place, f"the column {columns[0]!r} of probabilities" if single else str(needs_positive))
-    classes, codes = [str(label) for label in labels.classes], labels.codes.astype(np.int8)
-    if not single:
-        found = columns_of_classes(columns, classes, file.path)
-        if set(found) != set(classes):  # a class that has a column and no rows
-            codes = np.array([list(found).index(name) for name in classes], dtype=np.int8)[codes]
-            classes = list(found)
-        columns = [found[name] for name in classes]
-    p = _probabilities(table, columns, file.path)
-    row_weights = None if weight is None else weights(table.column(weight), Place(file.path, weight))
-    forecast = Forecast(codes, p, None, row_weights, np.array(classes)).without_weight_0()
-    groups = None if group is None else _groups(table.column(group), Place(file.path, group), forecast)
-    clusters = (
-        None if cluster is None else forecast.kept(group_codes(table.column(cluster), file.path, cluster, "cluster"))
-    )
-    other = None if against is None else forecast.kept(_probabilities(table, [against], file.path))
-    del table
-    arrow.default_memory_pool().release_unused()  # of ten million rows, half a gigabyte
-    return Predictions(forecast, groups, clusters, other)
-
-
 def columns_of_classes(columns: Sequence[str], classes: Sequence[str], source: str) -> dict[str, str]:
     """Which class each column is for, by its name, in sorted order; all columns may have the same prefix.
 
@@ -347,34 +270,13 @@ def columns_of_classes(columns: Sequence[str], classes: Sequence[str], source: s
     )
 
 
-def _probabilities(table: Any, columns: list[str], source: str) -> Array:
-    """Of shape (n,) for one or two columns, (n, K) for more; what is wrong is told with its column and row."""
-    found = []
-    for name in columns:
-        place = Place(source, name)
-        p = named_numbers(table.column(name), place)
-        place.refuse(np.isnan(p), "the probability is missing; leave out such rows.")
-        wrong = (p < 0.0) | (p > 1.0)
-        remedy = "divide percentages by 100, and calibrate other scores first."
-        place.refuse(wrong, f"a probability must lie in [0, 1], got {{:g}}; {remedy}", p)
-        found.append(p)
-    if len(found) == 1:
-        return found[0]
-    off = np.abs(np.sum(found, axis=0) - 1.0)
-    row = int(off.argmax())
-    if off[row] > _ROW_SUM_TOLERANCE:
-        total = sum(float(p[row]) for p in found)
-        raise TableError(f"{source}, row {row + 1}: the probabilities must add up to 1, but they add up to {total:g}.")
-    return found[1] if len(found) == 2 else np.column_stack(found)
-
-
 def group_codes(column: Any, source: str, name: str, what: str = "group") -> NDArray[Any]:
     """The number of every row's group or cluster, such as its customer; a missing one is refused."""
     place = Place(source, name)
     missing = compute.index(compute.is_null(column, nan_is_null=True), True).as_py()
     if missing >= 0:
         raise place.error(missing, f"the {what} is missing; fill it in, or leave out the row.")
-    return np.asarray(_encoded(texts(column, place)).indices.to_numpy())
+    return np.asarray(encoded_column(texts(column, place)).indices.to_numpy())
 
 
 def times(column: Any, source: str, name: str) -> Array:
@@ -387,18 +289,7 @@ def times(column: Any, source: str, name: str) -> Array:
     return values
 
 
-def _groups(column: Any, place: Place, forecast: Forecast) -> Groups:
-    """As `read_groups` gives them; each distinct value is looked at once."""
-    encoded = _encoded(column)
-    names = [MISSING if name is None else name for name in texts(encoded.dictionary, place).to_pylist()]
-    if encoded.null_count:
-        names.append(MISSING)
-    distinct, position = np.unique(np.array(names, dtype=object), return_inverse=True)
-    codes = position.astype(np.int32)[encoded.indices.fill_null(len(names) - 1).to_numpy()]
-    return Groups(tuple(distinct.tolist()), forecast.kept(codes))
-
-
-def _encoded(column: Any) -> Any:
+def encoded_column(column: Any) -> Any:
     """Distinct values that occur, and which of them every row has."""
     if not types.is_dictionary(column.type):
         column = column.cast(plain_type(column.type)).dictionary_encode()

@@ -1,0 +1,144 @@
+"""Predicted probabilities in files, with the classes, weights and groups of their rows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from properly.inputs.forecast import MISSING, Forecast, Groups
+from properly.inputs.misuse import Misuse
+from properly.numeric.probabilities import Array
+from properly.tables.base import Place, TableError, arrow, listed
+from properly.tables.columns import texts
+from properly.tables.folders import TableFolder, counted_table, is_large, table_at
+from properly.tables.targets import (
+    against_rest,
+    class_labels,
+    columns_of_classes,
+    completed,
+    encoded_column,
+    group_codes,
+    named_numbers,
+    weights,
+)
+
+_ROW_SUM_TOLERANCE = 1e-3  # probabilities in files are often rounded
+
+
+class Predictions(NamedTuple):
+    """What `read_predictions` returns: rows of weight 0 are left out everywhere."""
+
+    forecast: Forecast
+    groups: Groups | None
+    clusters: NDArray[Any] | None
+    against: Array | None
+
+
+def read_predictions(
+    path: str | os.PathLike[str],
+    target: str,
+    probability: Sequence[str],
+    *,
+    positive: str | None = None,
+    group: str | None = None,
+    cluster: str | None = None,
+    weight: str | None = None,
+    against: str | None = None,
+    needs_positive: str | None = None,
+    separator: str | None = None,
+    decimal: str | None = None,
+    dask: str | None = None,
+) -> Predictions:
+    """Read only the columns that are needed, and check every value in them; rows of weight 0 are left out.
+
+    With one column of probabilities the target has two values, and the probability is that of the positive class, or
+    of `positive` against all others. With several columns there is one for every class, named by the class, perhaps
+    with a prefix that all of them have. `needs_positive` names an option that depends on the positive one of two.
+    `against` is a second column of probabilities of that class. The rows of a folder, and of a very large file, are
+    counted by probability: here, or by the cluster of a Dask scheduler.
+    """
+    file, rows = table_at(path, separator=separator, decimal=decimal), None
+    place, columns = Place(file.path, target), list(probability)
+    single = len(columns) == 1
+    if isinstance(file, TableFolder) or dask is not None or (is_large(path) and single and not (cluster or against)):
+        if not single or cluster is not None or against is not None:
+            raise Misuse(
+                f"{file.path} is counted by probability, since it may be larger than memory; this is for one column of "
+                "probabilities, without clusters and others to compare with."
+            )
+        table, weight, rows = counted_table(file, target, columns[0], group=group, weight=weight, dask=dask)
+    else:
+        wanted = dict.fromkeys([target, *probability, *filter(None, (group, cluster, weight, against))])
+        table = file.read(list(wanted))
+    labels = class_labels(
+        table.column(target),
+        place,
+        None if single else positive,
+        columns[0] if single and positive is None else None,
+        fewest=1,
+    )
+    if len(labels.classes) == 1:
+        labels = completed(labels, place, columns, positive)
+    if single and positive is not None:
+        labels = against_rest(labels, positive, place, columns[0])
+    if single and len(labels.classes) > 2:
+        raise Misuse(
+            f"{place} has {len(labels.classes)} classes ({listed(map(str, labels.classes))}): name a column of "
+            "probabilities for each of them, or the class that the single column is for, with positive (--positive)."
+        )
+    if single or needs_positive is not None:
+        labels.require_told(place, f"the column {columns[0]!r} of probabilities" if single else str(needs_positive))
+    classes, codes = [str(label) for label in labels.classes], labels.codes.astype(np.int8)
+    if not single:
+        found = columns_of_classes(columns, classes, file.path)
+        if set(found) != set(classes):  # a class that has a column and no rows
+            codes = np.array([list(found).index(name) for name in classes], dtype=np.int8)[codes]
+            classes = list(found)
+        columns = [found[name] for name in classes]
+    p = _probabilities(table, columns, file.path)
+    row_weights = None if weight is None else weights(table.column(weight), Place(file.path, weight))
+    forecast = Forecast(codes, p, None, row_weights, np.array(classes), rows=rows).without_weight_0()
+    groups = None if group is None else _groups(table.column(group), Place(file.path, group), forecast)
+    clusters = (
+        None if cluster is None else forecast.kept(group_codes(table.column(cluster), file.path, cluster, "cluster"))
+    )
+    other = None if against is None else forecast.kept(_probabilities(table, [against], file.path))
+    del table
+    arrow.default_memory_pool().release_unused()  # of ten million rows, half a gigabyte
+    return Predictions(forecast, groups, clusters, other)
+
+
+def _probabilities(table: Any, columns: list[str], source: str) -> Array:
+    """Of shape (n,) for one or two columns, (n, K) for more; what is wrong is told with its column and row."""
+    found = []
+    for name in columns:
+        place = Place(source, name)
+        p = named_numbers(table.column(name), place)
+        place.refuse(np.isnan(p), "the probability is missing; leave out such rows.")
+        wrong = (p < 0.0) | (p > 1.0)
+        remedy = "divide percentages by 100, and calibrate other scores first."
+        place.refuse(wrong, f"a probability must lie in [0, 1], got {{:g}}; {remedy}", p)
+        found.append(p)
+    if len(found) == 1:
+        return found[0]
+    off = np.abs(np.sum(found, axis=0) - 1.0)
+    row = int(off.argmax())
+    if off[row] > _ROW_SUM_TOLERANCE:
+        total = sum(float(p[row]) for p in found)
+        raise TableError(f"{source}, row {row + 1}: the probabilities must add up to 1, but they add up to {total:g}.")
+    return found[1] if len(found) == 2 else np.column_stack(found)
+
+
+def _groups(column: Any, place: Place, forecast: Forecast) -> Groups:
+    """As `read_groups` gives them; each distinct value is looked at once."""
+    encoded = encoded_column(column)
+    names = [MISSING if name is None else name for name in texts(encoded.dictionary, place).to_pylist()]
+    if encoded.null_count:
+        names.append(MISSING)
+    distinct, position = np.unique(np.array(names, dtype=object), return_inverse=True)
+    codes = position.astype(np.int32)[encoded.indices.fill_null(len(names) - 1).to_numpy()]
+    return Groups(tuple(distinct.tolist()), forecast.kept(codes))
