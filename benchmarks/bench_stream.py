@@ -1,14 +1,16 @@
 """A fit to Parquet files in passes, beside one plain decode of the files and the fit in memory.
 
-    python benchmarks/bench_stream.py [ROWS ...]
+    python benchmarks/bench_stream.py [ROWS ...] [--against TREE]
 
-writes benchmarks/results/stream.md. Columns of float32, 2 % positives, row groups of 262,144 rows in five files. Every
-measurement has a process of its own; "memory" is its peak above the interpreter with all imports. The CPU time is that
-of all threads. Other programs on the same cores lengthen the times on the clock, so compare CPU times, or ratios.
+writes benchmarks/results/stream.md. TREE is a checkout of another version, whose fit is measured in the same run.
+Columns of float32, 2 % positives, row groups of 262,144 rows in five files. Every measurement has a process of its own;
+"memory" is its peak above the interpreter with all imports. The CPU time is that of all threads. Other programs on the
+same cores lengthen the times on the clock, so compare CPU times, or ratios.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import platform
@@ -29,6 +31,7 @@ from properly.linear import ProperLinearClassifier
 
 RESULTS = Path(__file__).parent / "results" / "stream.md"
 FEATURES, FILES, GROUP = 20, 5, 2**18
+_MOST_IN_MEMORY = 5_000_000
 
 
 def write(folder: str, rows: int) -> None:
@@ -49,7 +52,7 @@ def decode(folder: str) -> dict[str, float]:
 
 def stream(folder: str) -> dict[str, float]:
     model = ProperLinearClassifier().fit(Stream(folder, target="y"))
-    return {"passes": model.n_passes_, "coef": model.coef_[0].tolist()}
+    return {"passes": getattr(model, "n_passes_", np.nan), "coef": model.coef_[0].tolist()}
 
 
 def memory(folder: str) -> dict[str, float]:
@@ -69,12 +72,15 @@ def peak() -> float:
     return float(status.partition("VmHWM:")[2].split()[0]) / 1024.0
 
 
-def measured(what: str, folder: str) -> dict[str, float]:
-    done = subprocess.run([sys.executable, __file__, what, folder], capture_output=True, text=True, check=True)
+def measured(what: str, folder: str, tree: Path | None = None) -> dict[str, float]:
+    """In a process of its own, with the code of this tree or of another."""
+    environment = os.environ | ({} if tree is None else {"PYTHONPATH": str(tree / "src")})
+    command = [sys.executable, __file__, what, folder]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     return dict(json.loads(done.stdout))
 
 
-def main(sizes: list[int]) -> None:
+def main(sizes: list[int], tree: Path | None) -> None:
     lines = [
         "# Fits to files",
         "",
@@ -88,14 +94,18 @@ def main(sizes: list[int]) -> None:
     for rows in sizes:
         with TemporaryDirectory() as folder:
             write(folder, rows)
-            results = {what: measured(what, folder) for what in ("decode", "stream", "memory")}
+            results = {what: measured(what, folder) for what in ("decode", "stream")}
+            if tree is not None:
+                results[f"stream of {tree.name}"] = measured("stream", folder, tree)
+            if rows <= _MOST_IN_MEMORY:
+                results["memory"] = measured("memory", folder)
         for what, found in results.items():
-            error = np.max(np.abs(np.subtract(found["coef"], results["memory"]["coef"]))) if "coef" in found else np.nan
-            lines.append(
-                f"| {rows:,} | {what} | {found['clock']:.1f} | {found['cpu']:.1f} | "
-                f"{found['cpu'] / results['decode']['cpu']:.1f} | {found.get('passes', '')} | {found['memory']:.0f} | "
-                f"{'' if what != 'stream' else f'{error:.0e}'} |"
-            )
+            other = results.get("memory", results["stream"])["coef"]
+            error = np.max(np.abs(np.subtract(found["coef"], other))) if "coef" in found else np.nan
+            numbers = (found["clock"], found["cpu"], found["cpu"] / results["decode"]["cpu"])
+            cells = [*(f"{number:.1f}" for number in numbers), f"{found.get('passes', np.nan):.0f}"]
+            cells += [f"{found['memory']:.0f}", f"{error:.0e}"]
+            lines.append(f"| {rows:,} | {what} | {' | '.join(cells)} |".replace("nan", ""))
             print(lines[-1], flush=True)
     RESULTS.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
@@ -107,4 +117,8 @@ if __name__ == "__main__":
         spent = {"clock": time.perf_counter() - begin, "cpu": time.process_time() - cpu, "memory": peak() - before}
         print(json.dumps(spent | found))
     else:
-        main([int(float(size)) for size in sys.argv[1:]] or [1_000_000, 5_000_000])
+        parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+        parser.add_argument("rows", nargs="*", type=float, default=[1e6, 5e6])
+        parser.add_argument("--against", type=Path)
+        given = parser.parse_args()
+        main([int(rows) for rows in given.rows], given.against)

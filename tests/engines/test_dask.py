@@ -26,6 +26,19 @@ def dask_of(*arrays, rows=300):
     return [da.from_array(array, chunks=(rows, *array.shape[1:])) for array in arrays]
 
 
+@pytest.mark.parametrize("form", ["frame", "series"])
+def test_small_files_keep_their_partition(dask_client, tmp_path, form):
+    """Of each column by itself, Dask would join other files."""
+    dd, pd = pytest.importorskip("dask.dataframe"), pytest.importorskip("pandas")
+    table = pd.DataFrame(X, columns=list("abc")).assign(y=Y, text=np.where(Y, "yes", "no"), w=1.0)
+    for number in range(4):
+        table[500 * number : 500 * (number + 1)].to_parquet(tmp_path / f"{number}.parquet")
+    frame = dd.read_parquet(str(tmp_path))
+    y = frame["y"] if form == "series" else frame["text"]
+    model = ProperLinearClassifier(tol=1e-12).fit(frame[["a", "b", "c"]], y, frame["w"])
+    np.testing.assert_allclose(model.coef_, ProperLinearClassifier(tol=1e-12).fit(X, Y).coef_, atol=1e-9)
+
+
 def test_predictions_are_lazy(dask_client):
     computed = []
 

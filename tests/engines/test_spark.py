@@ -58,6 +58,12 @@ def test_what_is_refused(frame):
         ProperLinearClassifier().fit(X, Y).predict_proba(Spark(frame, features=NAMES))
 
 
+def test_spark_connect_is_refused():
+    frame = type("DataFrame", (), {"__module__": "pyspark.sql.connect.dataframe"})()
+    with pytest.raises(ValueError, match="a frame of Spark Connect cannot keep parts on its workers; use a classic"):
+        Spark(frame, target="label")
+
+
 def test_a_task_that_fails_once_changes_nothing(frame, tmp_path):
     from pyspark import cloudpickle
 

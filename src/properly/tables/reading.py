@@ -50,12 +50,14 @@ class TableFile:
         self, path: str | os.PathLike[str], *, separator: str | None = None, decimal: str | None = None
     ) -> None:
         self.path = str(path)
+        if Path(path).is_dir():
+            raise IsADirectoryError(
+                f"{self.path} is a folder, which audit, calibrate and predict take; here, give the name of a file."
+            )
         self.format = format_of(self.path)
         self._quotes_checked = False
         if not Path(path).exists():
             raise FileNotFoundError(f"{self.path}: there is no such file.")
-        if Path(path).is_dir():
-            raise IsADirectoryError(f"{self.path} is a folder; give the name of a file in it.")
         if not Path(path).stat().st_size:
             raise TableError(f"{self.path} is empty.")
         with _readable(self):
