@@ -92,7 +92,7 @@ def _counted(read: Callable[[Array], Array], labelled: bool, part: Part, number:
     try:
         score = read(np.asarray(part.X, dtype=np.float64))
     except ValueError as error:
-        raise ValueError(f"{error} (in {part.place})") from error
+        raise type(error)(f"{error} (in {part.place})") from error
     names = [(label, name) for name in groups for label in classes.tolist()]
     return ScoreCounts.of(score, len(classes) * group + encode(y, classes), part.weight).named(names)
 

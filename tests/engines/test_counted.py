@@ -87,6 +87,34 @@ def test_calibrators(method, elsewhere):
         np.testing.assert_allclose(predicted, whole.predict_proba(score), atol=1e-9)
 
 
+SCORES3 = RNG.normal(size=(N, 3)) * [1.0, 2.0, 1.5]
+Y3 = np.array(["a", "b", "c"])[(0.7 * SCORES3 + RNG.gumbel(size=(N, 3))).argmax(axis=1)]
+BY_SUMS = ("temperature", "vector", "matrix", "structured_matrix", "dirichlet")
+
+
+@pytest.mark.parametrize("method", BY_SUMS)
+@pytest.mark.parametrize("input", ["score", "probability"])
+def test_calibrators_of_several_classes(method, input):
+    scores = SCORES3
+    if input == "probability":
+        scores = np.exp(SCORES3) / np.exp(SCORES3).sum(axis=1, keepdims=True)
+        scores[5] = [0.0, 0.25, 0.75]
+    columns = (scores, Y3, WEIGHT)
+    rows = Stream([tuple(column[i:j] for column in columns) for i, j in itertools.pairwise(EDGES)])
+    model, whole = METHODS[method]().fit(rows), METHODS[method]().fit(*columns)
+    assert model.input_ == whole.input_ == input
+    np.testing.assert_allclose(model.predict_proba(scores), whole.predict_proba(scores), atol=1e-8)
+    np.testing.assert_allclose(model.predict_proba(rows), whole.predict_proba(scores), atol=1e-8)
+
+
+@pytest.mark.xdist_group("dask")
+def test_several_classes_on_dask(dask_client):
+    array = pytest.importorskip("dask.array")
+    scores, y = array.from_array(SCORES3, chunks=(900, 3)), array.from_array(Y3, chunks=900)
+    model, whole = METHODS["dirichlet"]().fit(scores, y), METHODS["dirichlet"]().fit(SCORES3, Y3)
+    np.testing.assert_allclose(model.predict_proba(scores).compute(), whole.predict_proba(SCORES3), atol=1e-8)
+
+
 EXACT = {
     "log loss": metrics.log_loss,
     "Brier score": metrics.brier_score,
@@ -198,8 +226,10 @@ def test_what_is_refused():
         metrics.log_loss(None, Stream([(P[:, None],)]))
     with pytest.raises(ValueError, match="no rows of a positive weight"):
         metrics.log_loss(None, Stream([(P[:0, None], Y[:0])]))
-    with pytest.raises(ValueError, match="by one column, but there are 2"):
-        METHODS["platt"]().fit(Stream([(np.ones((4, 2)), [0, 1, 1, 0])]))
+    with pytest.raises(ValueError, match="two classes, by one column; calibrate a sample in memory"):
+        METHODS["platt"]().fit(Stream([(np.ones((4, 3)), [0, 1, 2, 0])]))
+    with pytest.raises(ValueError, match="a column for each of the 2 sorted classes, but have 3"):
+        METHODS["vector"]().fit(Stream([(np.ones((4, 3)), [0, 1, 1, 0])]))
     with pytest.raises(Misuse, match=f"more than {MOST_GROUPS:,} different values"):
         audit(None, blocks(P, Y, None, np.arange(N))["p"])
 

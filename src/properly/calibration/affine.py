@@ -6,6 +6,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +16,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from properly import kernels
 from properly.calibration.base import Calibrator
-from properly.calibration.temperature import best_slope, bounded
+from properly.calibration.by_sums import SummedRows, largest_size, mean_square
+from properly.calibration.temperature import best_slope, bounded, summed_best_slope
 from properly.classifier import difference, log_probabilities
 from properly.engines.base import Engine
 from properly.engines.memory import MemoryEngine
@@ -29,6 +31,7 @@ from properly.numeric.limits import LARGEST
 from properly.solvers import Status
 from properly.solvers.dense import newton_minimum, solve_positive
 
+Sums = Engine | SummedRows
 TINY = 1e-3  # of a row: what keeps otherwise free coefficients finite when the classes are separable
 
 
@@ -61,15 +64,25 @@ class AffineScaling(Calibrator):
             return xp.stack([-0.5 * logits, 0.5 * logits], axis=1)
         return logits - xp.mean(logits, axis=1, keepdims=True)
 
+    def _slope_by_sums(self, rows: SummedRows) -> float:
+        return summed_slope(rows)
+
     def _fit(self, sample: Sample) -> None:
         self.slope_ = self._slope(sample)
+        engine = MemoryEngine(self._features(sample.scores), sample.codes, sample.weight)
+        self._fit_coefficients(engine, sample.total_weight)
+
+    def _fit_by_sums(self, rows: SummedRows) -> None:
+        self.slope_ = self._slope_by_sums(rows)
+        self._fit_coefficients(rows.transformed(self._features), rows.total_weight)
+
+    def _fit_coefficients(self, engine: Sums, weight: float) -> None:
         n_classes = len(self.classes_)
-        weight = sample.total_weight
         diagonal, off_diagonal, intercept = self._strengths(n_classes, weight)
         strengths = np.full((n_classes, n_classes + 1), off_diagonal)
         strengths[:, -1] = intercept
         np.fill_diagonal(strengths, diagonal)
-        coef = fit_softmax(self._features(sample.scores), sample, weight, strengths / weight)
+        coef = fit_softmax(engine, weight, strengths / weight)
         self.coef_, self.intercept_ = coef[:, :-1], coef[:, -1]
 
     def _log_scores(self, scores: Array) -> Array:
@@ -86,6 +99,20 @@ def standard_slope(logits: Array, weight: Array | None) -> float:
     relative = 0.5 * relative[:, None] if relative.ndim == 1 else relative - relative.mean(axis=1, keepdims=True)
     unit = largest * float(np.sqrt(np.average(np.square(relative).mean(axis=1), weights=weight)))
     return min(1.0 / unit, LARGEST) if unit > 0.0 else 1.0
+
+
+def summed_slope(rows: SummedRows) -> float:
+    """`standard_slope` of logits of more than two classes that are not in memory."""
+    largest = largest_size(rows)
+    if largest == 0.0:
+        return 1.0
+    unit = largest * float(np.sqrt(mean_square(rows.transformed(partial(_relative, largest)))))
+    return min(1.0 / unit, LARGEST) if unit > 0.0 else 1.0
+
+
+def _relative(largest: float, logits: Array) -> Array:
+    relative = logits / largest
+    return np.asarray(relative - relative.mean(axis=1, keepdims=True))
 
 
 class VectorScaling(AffineScaling):
@@ -208,6 +235,9 @@ class StructuredMatrixScaling(AffineScaling):
     def _slope(self, sample: Sample) -> float:
         return best_slope(sample)
 
+    def _slope_by_sums(self, rows: SummedRows) -> float:
+        return summed_best_slope(rows)
+
     def _strengths(self, n_classes: int, weight: float) -> tuple[float, float, float]:
         check_interval(self.strength, "strength", 0.0)
         few = self.strength * n_classes
@@ -263,6 +293,9 @@ class DirichletCalibration(AffineScaling):
     def _slope(self, sample: Sample) -> float:
         return standard_slope(log_probabilities(bounded(sample.scores)), sample.weight)
 
+    def _slope_by_sums(self, rows: SummedRows) -> float:
+        return summed_slope(rows.transformed(bounded).transformed(log_probabilities))
+
     def _features(self, scores: Array) -> Array:
         return bounded(log_probabilities(bounded(scores)), self.slope_)
 
@@ -284,7 +317,7 @@ _GOOD_ENOUGH = 1e-6  # where rounding hides any further descent
 class _Objective:
     """Mean log loss + ½ Σ strength · (coef - identity)², over the free coefficients' departures from the identity."""
 
-    engine: Engine
+    engine: Sums
     weight: float
     strengths: Array  # of shape (K, K + 1); infinite: held at the identity
 
@@ -335,12 +368,12 @@ class _Point(NamedTuple):
 _MODEL = LinearModel(SoftmaxComposite(LogLoss()))
 
 
-def fit_softmax(features: Array, sample: Sample, weight: float, strengths: Array) -> Array:
+def fit_softmax(engine: Sums, weight: float, strengths: Array) -> Array:
     """Coefficients and intercepts, of shape (K, K + 1), that minimise mean log loss plus penalty.
 
     The problem is strictly convex thanks to the penalty.
     """
-    objective = _Objective(MemoryEngine(features, sample.codes, sample.weight), weight, strengths)
+    objective = _Objective(engine, weight, strengths)
     start = np.zeros(int(np.count_nonzero(objective.free)))
     found = newton_minimum(objective.point, start, _TOLERANCE**2, _MAX_ITER)
     if found.status is Status.CONVERGED:

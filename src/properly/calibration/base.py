@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from properly.calibration.by_sums import SummedRows, summed_rows
 from properly.classifier import LogScoreClassifier
 from properly.engines import PartitionedEngine, by_parts
 from properly.forecasts import counted_rows, is_elsewhere
@@ -66,17 +67,42 @@ class Calibrator(LogScoreClassifier):
         ----------
         scores : array of shape (n,) or (n, 1) for two classes, (n, K) for more; Stream, Spark, dask array
             A `Stream` or `Spark` frame of one column brings labels and weights with it; dask arrays come with dask
-            arrays. Such rows, of two classes, are counted by score in one pass (`properly.score_counts`): exactly up
-            to 2²⁰ distinct scores, beyond to about five digits of the score.
+            arrays. Such rows of two classes are counted by score in one pass (`properly.score_counts`): exactly up
+            to 2²⁰ distinct scores, beyond to about five digits of the score. Of more classes, temperature, vector,
+            matrix, structured matrix and Dirichlet scaling are fitted by sums.
         y : array of shape (n,)
         sample_weight : array of shape (n,), optional
             Weight 2 means the row twice, weight 0 not at all.
         """
         learn = choose(self.input, INPUTS, "input")
         if is_elsewhere(scores):
-            found = counted_rows(scores, y, sample_weight, read=_single_column)
+            try:
+                found = counted_rows(scores, y, sample_weight, read=_single_column)
+            except _SeveralColumns:
+                return self._fit_sums(learn, scores, y, sample_weight)
             scores, y, sample_weight = found.score, found.y, found.weight
         return self._fit_read(learn, scores, y, sample_weight)
+
+    def _fit_sums(
+        self, learn: Callable[[Array], Reader], scores: Any, y: ArrayLike | None, sample_weight: ArrayLike | None
+    ) -> Self:
+        """Learn from scores of several classes that are not in memory."""
+        self._require_sums()
+        with summed_rows(learn, scores, y, sample_weight) as (rows, reader, classes):
+            self.__dict__.pop("feature_names_in_", None)
+            self._remember(classes, reader)
+            self._fit_by_sums(rows)
+        return self
+
+    def _require_sums(self) -> None:
+        if type(self)._fit_by_sums is Calibrator._fit_by_sums:
+            raise ValueError(
+                f"{type(self).__name__} takes scores that are not in memory for two classes, by one column; calibrate "
+                "a sample in memory, or use temperature, vector, matrix, structured matrix or Dirichlet scaling."
+            )
+
+    def _fit_by_sums(self, rows: SummedRows) -> None:
+        """Learn from logits of more than two classes that are not in memory, for methods that can."""
 
     def _fit_read(
         self, learn: Callable[[Array], Reader], scores: ArrayLike, y: ArrayLike | None, sample_weight: ArrayLike | None
@@ -91,10 +117,13 @@ class Calibrator(LogScoreClassifier):
         return self._fit_checked(classes, reader, Sample(reader(values), codes, weight, reader.of_probabilities))
 
     def _fit_checked(self, classes: NDArray[Any], reader: Reader, sample: Sample) -> Self:
-        self.classes_: NDArray[Any] = classes
-        self.reader_: Reader = reader
+        self._remember(classes, reader)
         self._fit(sample)
         return self
+
+    def _remember(self, classes: NDArray[Any], reader: Reader) -> None:
+        self.classes_: NDArray[Any] = classes
+        self.reader_: Reader = reader
 
     def _fit_binary(self, sample: BinarySample) -> Self:
         codes = sample.positive.view(np.int8)
@@ -138,12 +167,13 @@ class Calibrator(LogScoreClassifier):
         return tags
 
 
+class _SeveralColumns(ValueError):
+    """Scores of more than two classes cannot be counted."""
+
+
 def _single_column(values: Array) -> Array:
     if values.shape[1] != 1:
-        raise ValueError(
-            f"scores that are not in memory are calibrated for two classes, by one column, but there are "
-            f"{values.shape[1]}; calibrate a sample in memory"
-        )
+        raise _SeveralColumns(f"scores have {values.shape[1]} columns")
     return values[:, 0]
 
 

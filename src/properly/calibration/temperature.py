@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,8 +13,10 @@ from scipy import optimize
 from scipy import special as sc
 
 from properly.calibration.base import Calibrator
+from properly.calibration.by_sums import SummedRows, largest_size, mean_square
 from properly.classifier import difference, log_probabilities
 from properly.inputs.scores import Sample
+from properly.kernels import Block, Statistic
 from properly.numeric import functions as fn
 from properly.numeric.arrays import Array, constant, namespace
 from properly.numeric.limits import FARTHEST, LARGEST, SMALLEST
@@ -65,6 +70,9 @@ class TemperatureScaling(Calibrator):
     def _fit(self, sample: Sample) -> None:
         self.slope_ = best_slope(sample)
 
+    def _fit_by_sums(self, rows: SummedRows) -> None:
+        self.slope_ = summed_best_slope(rows)
+
     def _log_scores(self, scores: Array) -> Array:
         return bounded(scores if scores.ndim == 1 else _centred(scores), self.slope_)
 
@@ -87,12 +95,57 @@ def best_slope(sample: Sample) -> float:
     own = problem.own_score(noise if problem.separated else None)
     if problem.sums(0.0)[0] >= own:
         return 0.0
+    return _minimum(problem.sums, own, root_mean_square(logits, None), unit)
 
+
+def summed_best_slope(rows: SummedRows) -> float:
+    """`best_slope` of logits of more than two classes that are not in memory."""
+    unit = largest_size(rows)
+    if unit == 0.0:
+        return 0.0
+    centred, noise = rows.transformed(partial(_centred_unit, unit)), 1.0 / (rows.class_weight + 2.0)
+    found = centred.reduce(_slope_sums, 0.0, noise)
+    own = found.own if found.wrong else found.noisy
+    if found.expected >= own:
+        return 0.0
+
+    def sums(slope: float) -> tuple[float, float]:
+        at = centred.reduce(_slope_sums, slope, noise)
+        return at.expected, at.curvature
+
+    return _minimum(sums, own, float(np.sqrt(mean_square(centred))), unit)
+
+
+def _centred_unit(unit: float, logits: Array) -> Array:
+    return _centred(logits / unit)
+
+
+@dataclass
+class _SlopeSums(Statistic):
+    """Expected logits and their derivative at a slope; the logits of the labels, and with noise; rows not separated."""
+
+    expected: float
+    curvature: float
+    own: float
+    noisy: float
+    wrong: int
+
+
+def _slope_sums(block: Block, slope: float, noise: Array) -> _SlopeSums:
+    counted = slice(None) if block.weight is None else np.flatnonzero(block.weight)
+    weight = None if block.weight is None else block.weight[counted]
+    problem = _Slope(block.X[counted], block.y[counted], weight)
+    return _SlopeSums(
+        *problem.sums(slope), problem.own_score(None), problem.own_score(noise), 0 if problem.separated else 1
+    )
+
+
+def _minimum(sums: Callable[[float], tuple[float, float]], own: float, size: float, unit: float) -> float:
     def point(slope: Array) -> _Point:
-        expected, curvature = problem.sums(float(slope[0]))
+        expected, curvature = sums(float(slope[0]))
         return _Point(slope, np.array([expected - own]), curvature)
 
-    start = np.array([1.0 / root_mean_square(logits, None)])
+    start = np.array([1.0 / size])
     found = newton_minimum(point, start, _TOLERANCE, _MAX_ITER, gap=lambda at: np.abs(at.step() / at.coef)[0])
     with np.errstate(over="ignore"):  # of logits that are subnormal numbers
         return float(min((found.at.coef[0] + found.step[0]) / unit, LARGEST))

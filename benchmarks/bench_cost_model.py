@@ -1,8 +1,8 @@
 """What a fit to files costs: measured, and by a model of bytes read and products formed.
 
-    python benchmarks/bench_scaling.py
+    python benchmarks/bench_cost_model.py
 
-writes benchmarks/results/scaling.md. The model has two constants, both measured beforehand: the CPU time to decode a
+writes benchmarks/results/cost_model.md. The model has two constants, both measured beforehand: the CPU time to decode a
 byte of Parquet, and that of a multiplication with an addition in a Newton pass in memory. A pass over n rows of k
 columns of float32 reads 4nk bytes and does n k (k + 4) multiplications (scores, gradient, half of the symmetric
 matrix); a fit is five passes. Every measurement has a process of its own.
@@ -32,7 +32,7 @@ from properly.kernels import LinearModel
 from properly.linear import ProperLinearClassifier
 from properly.losses import Composite, LogLoss
 
-RESULTS = Path(__file__).parent / "results" / "scaling.md"
+RESULTS = Path(__file__).parent / "results" / "cost_model.md"
 CASES = [(10**5, 20), (10**6, 20), (4 * 10**6, 20), (10**6, 5), (10**6, 80)]
 GROUP = 2**17
 
