@@ -94,11 +94,15 @@ def main(sizes: list[int], tree: Path | None) -> None:
     for rows in sizes:
         with TemporaryDirectory() as folder:
             write(folder, rows)
-            results = {what: measured(what, folder) for what in ("decode", "stream")}
+            wanted = {"decode": ("decode", None), "stream": ("stream", None)}
             if tree is not None:
-                results[f"stream of {tree.name}"] = measured("stream", folder, tree)
+                wanted[f"stream of {tree.name}"] = ("stream", tree)
             if rows <= _MOST_IN_MEMORY:
-                results["memory"] = measured("memory", folder)
+                wanted["memory"] = ("memory", None)
+            results = {}
+            for name, (what, code) in wanted.items():
+                results[name] = measured(what, folder, code)
+                print(f"{rows:,} {name}: {results[name]['cpu']:.1f} s of CPU", flush=True)
         for what, found in results.items():
             other = results.get("memory", results["stream"])["coef"]
             error = np.max(np.abs(np.subtract(found["coef"], other))) if "coef" in found else np.nan

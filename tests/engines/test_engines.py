@@ -365,16 +365,8 @@ class Parts(list):
 class PartsEngine(PartitionedEngine):
     """All that a new engine has to write. It pickles what it sends and receives, as between machines."""
 
-    def __init__(self, X, y=None):
+    def __init__(self, X, y=None, *others):
         self.parts = [Part(*part) for part in zip(X, y or [None] * len(X), strict=True)]
-
-    @classmethod
-    def of_training_data(cls, estimator, X, y, sample_weight, offset):
-        return cls(X, y).trained(estimator)
-
-    @classmethod
-    def of_new_data(cls, estimator, X, offset):
-        return cls(X).predicting(estimator)
 
     def visit(self, function):
         for number, part in enumerate(self.parts):

@@ -59,7 +59,7 @@ class PartitionedEngine(Engine):
 
     @classmethod
     def of_new_data(cls, estimator: Any, X: Any, offset: Given) -> Engine:
-        return cls(X, offset=offset).predicting(estimator)
+        return cls(X, None, None, offset).predicting(estimator)
 
     def keep(self) -> None:
         """Prepare several passes."""
