@@ -39,8 +39,8 @@ def _run(found: re.Match[str], text: str, name: str, names: dict[str, Any]) -> A
     """Run a block; its value is that of the expression it ends with, or None."""
     tree = ast.parse("\n" * text[: found.start(1)].count("\n") + found[1], name)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
-    exec(compile(tree, name, "exec"), names)
-    return None if last is None else eval(compile(ast.Expression(last.value), name, "eval"), names)
+    exec(compile(tree, name, "exec", dont_inherit=True), names)
+    return None if last is None else eval(compile(ast.Expression(last.value), name, "eval", dont_inherit=True), names)
 
 
 def _shown(found: re.Match[str], text: str, name: str, names: dict[str, Any], images: Path, number: int) -> str:

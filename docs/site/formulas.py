@@ -20,7 +20,7 @@ def with_formulas(text: str) -> str:
 
 
 def _inline(found: re.Match[str]) -> str:
-    return str(convert(found[1].strip()))
+    return f"<span>{convert(found[1].strip())}</span>"  # a line that begins with <math> would be a paragraph
 
 
 def _displayed(found: re.Match[str]) -> str:
