@@ -1,12 +1,15 @@
-"""What a terminal shows: text without control characters, and progress on the standard error stream.
+"""What a terminal or a notebook shows of work in progress, and text without control characters.
 
-Progress is a bar of rich if that is installed, plain text otherwise.
+Progress is a bar of rich on a terminal, if that is installed, and a line that is written again and again in a notebook.
+The environment variable ``PROPERLY_PROGRESS=0`` turns all of it off.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -28,16 +31,34 @@ def visible(text: str) -> str:
     return _CONTROL.sub(lambda found: repr(found[0])[1:-1], text)
 
 
+Tell = Callable[[float, str], None]  # takes how much is done, and a note
+
+
+def _silent(done: float, note: str) -> None:
+    """Progress that nobody wants to see."""
+
+
 @contextmanager
-def progress(label: str, total: float | None, show: bool | None = None) -> Iterator[Callable[[float, str], None]]:
+def progress(label: str, total: float | None, show: bool | None = None) -> Iterator[Tell]:
     """A bar that the function it gives moves: that takes how much of `total` is done, and a note.
 
-    Without `total` it shows that work is going on, and the note. By default it is shown on a terminal only, and only if
-    rich is installed.
+    Without `total` it shows that work is going on, and the note. By default it is shown in a notebook, and on a
+    terminal if rich is installed.
     """
     has_rich = find_spec("rich") is not None
-    if not (sys.stderr.isatty() and has_rich if show is None else show):
-        yield lambda done, note: None
+    in_notebook = _in_notebook()
+    if show is None:
+        show = in_notebook or (sys.stderr.isatty() and has_rich)
+        transient = True
+    else:
+        transient = False
+    if not show or os.environ.get("PROPERLY_PROGRESS") == "0":
+        yield _silent
+    elif in_notebook:
+        line = _notebook_line(label, total)
+        yield line
+        if total is not None:
+            line(total, "")
     elif not has_rich:
         yield lambda done, note: print(
             f"\r{label}: {visible(note)}", end="\n" if done == total else "", file=sys.stderr, flush=True
@@ -51,11 +72,48 @@ def progress(label: str, total: float | None, show: bool | None = None) -> Itera
             rich.TimeRemainingColumn(),
             rich.TextColumn("{task.fields[note]}", markup=False),
             console=import_module("rich.console").Console(stderr=True),
-            transient=show is None,
+            transient=transient,
         )
         with bar:
             task = bar.add_task(label, total=total, note="")
             yield lambda done, note: bar.update(task, completed=done, note=visible(note))
+
+
+def _in_notebook() -> bool:
+    """Whether a Jupyter kernel runs this."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return shell is not None and getattr(shell, "kernel", None) is not None
+
+
+def _notebook_line(label: str, total: float | None) -> Tell:
+    """A line of the output of a cell, which is replaced at most ten times a second."""
+    display = import_module("IPython.display")
+    start, last = time.monotonic(), [-1.0]
+    line = display.display(display.Pretty(label), display_id=True)
+
+    def tell(done: float, note: str) -> None:
+        now = time.monotonic()
+        if total and (done >= total or now - last[0] > 0.1):
+            last[0] = now
+            share = min(done / total, 1.0)
+            left = f", about {(now - start) * (1.0 - share) / share:.0f} s left" if 0.0 < share < 1.0 else ""
+            full = round(20 * share)
+            line.update(display.Pretty(f"{label} {'█' * full}{'░' * (20 - full)} {share:.0%}{left}  {visible(note)}"))
+        elif not total and now - last[0] > 0.1:
+            last[0] = now
+            line.update(display.Pretty(f"{label}: {visible(note)}"))
+
+    return tell
+
+
+@contextmanager
+def reported(to: Tell | bool | None, label: str) -> Iterator[Tell]:
+    """Where an option `progress` of a user leads: to a function of theirs, to a bar, or (False) nowhere."""
+    if callable(to):
+        yield to
+    else:
+        with progress(label, 1.0, to) as tell:
+            yield tell
 
 
 def tracked(items: Iterable[T], total: int, label: str, show: bool) -> Iterator[T]:

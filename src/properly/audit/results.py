@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from properly import notebook
 from properly.audit.confusion import Confusion
 from properly.audit.recalibration import Recalibrated
 from properly.audit.sizes import Detectable, Size, share_interval
@@ -320,6 +321,15 @@ class Audit:
     thresholds: ThresholdTable | None = None
     confusion: Confusion | None = None
     against: Against | None = None
+
+    def _repr_html_(self) -> str:
+        """The answer in words and the reliability diagram, for notebooks."""
+        from properly.audit.answers import answer, verdict
+
+        drawn = self.reliability or self.multiclass_reliability
+        pictures = [] if drawn is None else [drawn._repr_html_()]
+        title = f"Audit of {self.n_rows:,} rows: {verdict(self)}"
+        return notebook.section(title, *answer(self), *(each for each in pictures if each is not None))
 
     @property
     def p_value(self) -> float:

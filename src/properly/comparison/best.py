@@ -29,6 +29,7 @@ from properly.inputs.weights import checked_weight
 from properly.numeric import functions as fn
 from properly.numeric.arrays import Array, constant, is_foreign, namespace
 from properly.prevalence.prior import as_prior, log_prior_ratio, shares_of
+from properly.progress import Tell, reported
 from properly.tables.encoder import UnseenCategories
 
 AVERAGE = "average"
@@ -46,7 +47,6 @@ _CELLS_FOR_THREADS = 1_000_000
 _TIE = 1e-4  # scores that differ by a smaller share are taken as equal
 _FEW_ROWS = 1_000  # with fewer, folds are made several times
 _REPEATS = 2
-Progress = Callable[[float, str], None]
 
 
 @dataclass(frozen=True)
@@ -110,8 +110,9 @@ class BestProbabilities(LogScoreClassifier):
     keep_best : bool, default False
         Whether Ctrl-C ends the search instead of the fit: the candidates that are done make up the result.
     random_state : int, default 0
-    progress : callable, optional
-        Called as ``progress(share, note)`` with the share of the work that is done.
+    progress : callable, bool or None, default None
+        Called as ``progress(share, note)`` with the share of the work that is done. By default a bar is shown on
+        terminals and in notebooks, with True always, with False never.
 
     Attributes
     ----------
@@ -147,7 +148,7 @@ class BestProbabilities(LogScoreClassifier):
     time_budget: float | None = None
     keep_best: bool = False
     random_state: int = 0
-    progress: Progress | None = None
+    progress: Tell | bool | None = None
 
     def fit(
         self,
@@ -185,19 +186,20 @@ class BestProbabilities(LogScoreClassifier):
         compared, at = rows.sampled(_MOST_ROWS, self.random_state) if n_counted > _MANY_ROWS else (rows, slice(None))
         if compared is not rows:
             notes.insert(0, f"models were compared on a sample of {len(compared.codes):,} rows, and fitted to all")
-        self._ongoing = Search(
-            X[at], compared, X, rows, self.calibration, notes, self._tell, self.time_budget, "auto" in methods
-        )
         self.interrupted_ = False
-        try:
-            self._ongoing.run(options)
-            self._finish(self._ongoing)
-        except KeyboardInterrupt:
-            if not (self.keep_best and self._ongoing.fitted):
-                raise
-            self.end_early()
-        finally:
-            del self._ongoing
+        with reported(self.progress, "Fitting") as tell:
+            self._ongoing = Search(
+                X[at], compared, X, rows, self.calibration, notes, tell, self.time_budget, "auto" in methods
+            )
+            try:
+                self._ongoing.run(options)
+                self._finish(self._ongoing)
+            except KeyboardInterrupt:
+                if not (self.keep_best and self._ongoing.fitted):
+                    raise
+                self.end_early()
+            finally:
+                del self._ongoing
         return self
 
     def end_early(self) -> None:
@@ -221,7 +223,7 @@ class BestProbabilities(LogScoreClassifier):
         scores = {name: _score(p, search.rows) for name, p in found.items()}
         by_simplicity = self.single  # whether the simplest model within the noise is taken
         if len(names) > 1:
-            self._tell(0.96, AVERAGE)
+            search.tell(0.96, AVERAGE)
             start = perf_counter()
             found[AVERAGE] = np.exp(cross_weighted(search.forms_of(names), search.rows))
             seconds[AVERAGE] = sum(each.seconds for each in search.tried.values()) + perf_counter() - start
@@ -241,10 +243,6 @@ class BestProbabilities(LogScoreClassifier):
         )
         choice = self.comparison_.choice
         self.parts_ = search.parts(_score(found[AVERAGE], search.rows)) if choice == AVERAGE else [search.alone(choice)]
-
-    def _tell(self, share: float, note: str) -> None:
-        if self.progress is not None:
-            self.progress(share, note)
 
     def _checked_options(self) -> list[str]:
         methods = checked_methods(self.method)
@@ -342,7 +340,7 @@ class Search:
         whole_rows: Rows,
         calibration: str,
         notes: list[str],
-        tell: Progress,
+        tell: Tell,
         time_budget: float | None,
         skip_failing: bool,
     ) -> None:

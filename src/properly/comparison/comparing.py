@@ -14,6 +14,7 @@ from scipy import special as sc
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
+from properly import notebook
 from properly.calibration.methods import calibrator_of
 from properly.comparison.rows import Rows
 from properly.crossfit import Mask
@@ -24,6 +25,7 @@ from properly.losses import Loss, get_loss
 from properly.metrics.paired import sign_test_of, simultaneous_bootstrap_of
 from properly.metrics.scores import losses_of
 from properly.numeric.probabilities import Array
+from properly.progress import Tell, reported
 
 if TYPE_CHECKING:
     import pandas
@@ -121,6 +123,23 @@ class Comparison:
             "seconds": self.seconds,
         }
         return require("pandas", "frames").DataFrame(columns, index=self.names)
+
+    def _repr_html_(self) -> str:
+        """The leaderboard, for notebooks."""
+        rows = [
+            (
+                name,
+                f"{score:.5g} ± {error:.2g}",
+                "" if name == self.best else f"{away:+.3g}",
+                "" if name == self.best else f"{p:.2g}",
+            )
+            for name, score, error, away, p in zip(
+                self.names, self.scores, self.errors, self.difference_to_best, self.p_values, strict=True
+            )
+        ]
+        chosen = f"Chosen: {self.choice}" + (f", {self.reason}." if self.reason else ".")
+        header = ("", f"{self.score_name} of held-out rows", "difference to the best", "p-value")
+        return notebook.section(f"{len(rows)} candidates, {self.n_rows:,} rows", notebook.table(header, rows), chosen)
 
 
 def ranked(
@@ -246,7 +265,6 @@ def _differences(losses: list[Array], best: Array, units: _Units, random_state: 
 
 
 CALIBRATED = " + calibration"  # what the name of a calibrated candidate ends with
-Progress = Callable[[float, str], None]
 
 
 def compare(
@@ -263,7 +281,7 @@ def compare(
     uncalibrated: bool = True,
     skip_failing: bool = False,
     random_state: int = 0,
-    progress: Progress | None = None,
+    progress: Tell | bool | None = None,
 ) -> Comparison:
     """Compare classifiers by a proper score in cross-validation, all of them with the same folds.
 
@@ -295,8 +313,9 @@ def compare(
         Whether a candidate whose fit raises an error is left out, with a warning, if there are others.
     random_state : int, default 0
         Seed of the folds and of the bootstrap.
-    progress : callable, optional
-        Called as ``progress(share, name)`` with the share of the work that is done and the candidate in progress.
+    progress : callable, bool or None, default None
+        Called as ``progress(share, name)`` with the share of the work that is done and the candidate in progress. By
+        default a bar is shown on terminals and in notebooks, with True always, with False never.
 
     Notes
     -----
@@ -314,13 +333,30 @@ def compare(
     >>> result.best, result.significant.tolist()
     ('logistic', [False, True])
     """
-    tell = progress or (lambda done, note: None)
     if not candidates:
         raise ValueError("candidates must name at least one classifier.")
     get_loss(loss)  # a wrong name is refused before the models are fitted
     if calibration is not None:
         calibrator_of(calibration)
     rows = Rows.divided(y, cv, sample_weight, random_state, group, time, calibration is not None)
+    found: dict[str, Array] = {}
+    with reported(progress, "Comparing") as tell:
+        plain, seconds = _all_held_out(candidates, X, rows, skip_failing, tell)
+        for name, probabilities in plain.items():
+            if uncalibrated or calibration is None:
+                found[name] = probabilities
+            if calibration is not None:
+                tell(1.0, name + CALIBRATED)
+                start = perf_counter()
+                found[name + CALIBRATED] = _calibrated(probabilities, rows, calibration)
+                seconds[name + CALIBRATED] = seconds[name] + perf_counter() - start
+    return ranked(found, seconds, rows, loss, random_state)
+
+
+def _all_held_out(
+    candidates: Mapping[str, Any], X: Any, rows: Rows, skip_failing: bool, tell: Tell
+) -> tuple[dict[str, Array], dict[str, float]]:
+    """Held-out probabilities of every candidate, and the seconds they took."""
     plain: dict[str, Array] = {}
     seconds: dict[str, float] = {}
     for place, (name, estimator) in enumerate(candidates.items()):
@@ -330,25 +366,16 @@ def compare(
         except Exception as error:
             others = len(plain) or place + 1 < len(candidates)
             if skip_failing and others:
-                warnings.warn(f"{name} was left out: {error}", UserWarning, stacklevel=2)
+                warnings.warn(f"{name} was left out: {error}", UserWarning, stacklevel=3)
                 continue
             if isinstance(error, ValueError):
                 raise ValueError(f"{name}: {error}") from error
             raise
         seconds[name] = perf_counter() - start
-    found: dict[str, Array] = {}
-    for name, probabilities in plain.items():
-        if uncalibrated or calibration is None:
-            found[name] = probabilities
-        if calibration is not None:
-            tell(1.0, name + CALIBRATED)
-            start = perf_counter()
-            found[name + CALIBRATED] = _calibrated(probabilities, rows, calibration)
-            seconds[name + CALIBRATED] = seconds[name] + perf_counter() - start
-    return ranked(found, seconds, rows, loss, random_state)
+    return plain, seconds
 
 
-def _part(tell: Progress, name: str, place: int, n_candidates: int) -> Callable[[float], None]:
+def _part(tell: Tell, name: str, place: int, n_candidates: int) -> Callable[[float], None]:
     """What tells how far one candidate is, as a share of the work on all."""
     return lambda done: tell((place + done) / n_candidates, name)
 

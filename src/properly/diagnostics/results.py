@@ -5,11 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy import special as sc
 
+from properly import notebook
 from properly.inputs.optional import require
 from properly.numeric.probabilities import Array
 
@@ -24,6 +26,12 @@ class Result(ABC):
     def frame(self) -> Any:
         """The numbers as a pandas DataFrame."""
         return require("pandas", "frames").DataFrame(dict(self._columns()))
+
+    def _repr_html_(self) -> str | None:
+        """The picture, for notebooks, if matplotlib is installed."""
+        if find_spec("matplotlib") is None:
+            return None
+        return notebook.picture(self.plot(), type(self).__name__)  # type: ignore[attr-defined]
 
     @abstractmethod
     def _columns(self) -> Mapping[str, Any]:
