@@ -184,6 +184,25 @@ def cross_calibrated(
     """Probabilities of shape (n, K), those of every fold from a calibrator that was fitted to the other folds.
 
     If `forward`, from one that was fitted to the folds before it; this and `tell` as in `cross_fitted`.
+
+    Parameters
+    ----------
+    scores : array of shape (n,) or (n, K)
+        Held-out scores or probabilities.
+    codes : array of int of shape (n,)
+        Class numbers.
+    folds : array of int of shape (n,)
+        The fold of every row; its calibrator learns from the others.
+    method : str
+        A key of `properly.calibration.methods.METHODS`.
+    weight : array of shape (n,), optional
+        Weights of the rows.
+    input : str
+        As in the calibrators.
+    tell : callable
+        Called with the share of the work that is done.
+    forward : bool
+        Whether calibrators learn from earlier folds only.
     """
     scores = scores[:, 1] if scores.ndim == 2 and scores.shape[1] == 2 else scores
 

@@ -28,6 +28,11 @@ def verdict(audit: Audit) -> str:
     - "nearly right": they do, but the intervals of its sizes lie within the tolerance;
     - "right": they do not, and would have found a shift of the size that was asked for in 80 of 100 cases;
     - "unclear": they do not, and there is too little data for that.
+
+    Parameters
+    ----------
+    audit : Audit
+        What `properly.audit.audit` returned.
     """
     if audit.fault_found:
         return "nearly right" if audit.within_tolerance else "wrong"
@@ -35,7 +40,13 @@ def verdict(audit: Audit) -> str:
 
 
 def answer(audit: Audit) -> tuple[str, ...]:
-    """Are the probabilities right, what could have been missed, and what is gained by recalibrating them?"""
+    """Are the probabilities right, what could have been missed, and what is gained by recalibrating them?
+
+    Parameters
+    ----------
+    audit : Audit
+        What `properly.audit.audit` returned.
+    """
     return _are_they_right(audit), _what_was_missed(audit), _what_is_gained(audit)
 
 
@@ -220,7 +231,13 @@ def _money(audit: Audit) -> str:
 
 
 def summary_of(audit: Audit) -> dict[str, Any]:
-    """Everything that an audit says in numbers, ready for JSON: what is infinite or unknown is None."""
+    """Everything that an audit says in numbers, ready for JSON: what is infinite or unknown is None.
+
+    Parameters
+    ----------
+    audit : Audit
+        What `properly.audit.audit` returned.
+    """
     return {
         "verdict": verdict(audit),
         "answer": list(answer(audit)),

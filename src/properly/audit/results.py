@@ -180,6 +180,17 @@ class Score:
 
     `parts` and `parts_after` are decompositions, score = miscalibration - discrimination + uncertainty, by isotonic
     regression. For several classes miscalibration is the gain, `parts` is None without one, and `parts_after` is None.
+
+    Attributes
+    ----------
+    name : str
+        The name of the score.
+    before, after : float
+        Its value as given, and after recalibration (None if there is none).
+    parts, parts_after : Decomposition or None
+        See above.
+    gain : PairedDifference or None
+        See above.
     """
 
     name: str
@@ -239,6 +250,15 @@ class Against:
 
     `differences` holds for every score that of the audited probabilities less that of the others (below 0: the audited
     ones are better) with its interval, None if it is not finite. `murphy` has the curves of both.
+
+    Attributes
+    ----------
+    name : str
+        What the other probabilities are called.
+    audit : Audit
+        Their audit.
+    differences, murphy : see above
+        Scores and curves of both.
     """
 
     name: str

@@ -27,13 +27,22 @@ _FARTHEST = 800.0  # log-odds, beyond which a probability is 0 or 1
 
 
 class Size(NamedTuple):
-    """An estimate with its 95 % interval."""
+    """An estimate with its 95 % interval.
+
+    Attributes
+    ----------
+    estimate : float
+        The size.
+    low, high : float
+        Its 95 % interval.
+    """
 
     estimate: float
     low: float
     high: float
 
     def excludes(self, value: float) -> bool:
+        """Whether `value` is outside the interval."""
         return self.low > value or self.high < value
 
 
@@ -42,6 +51,8 @@ class Detectable(NamedTuple):
 
     `shift` in log-odds makes the mean probability `mean` where the observed share should be `share`; `rows` would be
     enough for the shift that is `wanted`.
+
+    Mathematics: formula (5.8).
     """
 
     shift: float

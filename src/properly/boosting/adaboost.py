@@ -22,6 +22,8 @@ class DiscreteAdaBoost(AdaBoost):
     overconfident, even while the error still falls. The remedy is to stop when the loss of held-out rows no longer
     falls; `staged_scores` shows it.
 
+    Mathematics: formula (1.13).
+
     Parameters
     ----------
     estimator : classifier or None, default None

@@ -189,6 +189,11 @@ class BinaryCalibrator(Calibrator):
     Then every class k has the score l_k - ln Σ_{j≠k} exp l_j, its log-odds, and a map of its own; with probabilities as
     input these are ln(p_k/(1 - p_k)), so that rows with equal p_k are ties. The calibrated probabilities are divided by
     their sum (all equal if every one of them is 0). A subclass gives `_fit_map`.
+
+    Parameters
+    ----------
+    input : {"auto", "probability", "score"}, default "auto"
+        As in `Calibrator`: what the scores are.
     """
 
     maps_: list[Any]  # each is a `LogOddsMap`

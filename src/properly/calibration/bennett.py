@@ -105,6 +105,8 @@ class AsymmetricLaplaceCalibration(DensityCalibration):
     γ = N/(D_r + √(D_l D_r)); the likelihood is then greatest where √D_l + √D_r is smallest. That is concave between
     data points, so one of these is the exact optimum: one sort and two running sums find it.
 
+    Mathematics: formula (3.2), formula (3.3), formula (3.4).
+
     Parameters
     ----------
     monotone : bool, default False
@@ -195,6 +197,8 @@ class AsymmetricGaussianCalibration(DensityCalibration):
     With D_l and D_r the summed squared distances from θ to the left and the right, σ_l² = (D_l + D_l^⅔ D_r^⅓)/N and
     σ_r² = (D_r + D_r^⅔ D_l^⅓)/N; the likelihood is then greatest where D_l^⅓ + D_r^⅓ is smallest. The best θ may lie
     between data points: every gap that could hold it is searched for the roots of the derivative.
+
+    Mathematics: formula (3.5), formula (3.6).
 
     Parameters
     ----------

@@ -28,6 +28,17 @@ class TwoPieceDensity:
     densities have power 1 on both sides and the rates β = 1/left_scale and γ = 1/right_scale; Gaussian ones have
     power 2 and the standard deviations of the halves as scales.
 
+    Attributes
+    ----------
+    mode : float
+        Where the two pieces meet.
+    left_scale, right_scale : float
+        The width on either side of the mode.
+    left_power, right_power : float
+        1 for a Laplace piece, 2 for a Gaussian one.
+
+    Examples
+    --------
     >>> TwoPieceDensity(mode=0.0, left_scale=1.0, right_scale=1.0, left_power=2, right_power=2).log_density(0.0)
     np.float64(-0.9189...)
     """
@@ -39,7 +50,13 @@ class TwoPieceDensity:
     right_power: int
 
     def log_density(self, score: Array) -> Array:
-        """ln f of every score."""
+        """ln f of every score.
+
+        Parameters
+        ----------
+        score : array
+            Where.
+        """
         (score,) = floats(score=score)
         xp, distance = namespace(score), score - self.mode
         left = distance <= 0.0
@@ -53,7 +70,15 @@ class TwoPieceDensity:
         return -float(np.log(mass)) - fall
 
     def derivatives(self, inside: float, at: float) -> tuple[float, float]:
-        """First derivative of ln f at a point, and the second, as continued from the side where `inside` lies."""
+        """First derivative of ln f at a point, and the second, as continued from the side where `inside` lies.
+
+        Parameters
+        ----------
+        inside : bool
+            On which side.
+        at : array
+            Where.
+        """
         left = inside <= self.mode
         scale, power = (self.left_scale, self.left_power) if left else (self.right_scale, self.right_power)
         if power == 1:
@@ -61,13 +86,25 @@ class TwoPieceDensity:
         return (self.mode - at) / scale**2, -1.0 / scale**2
 
     def in_units_of(self, standardizer: Standardizer) -> TwoPieceDensity:
-        """From standardised scores to scores."""
+        """From standardised scores to scores.
+
+        Parameters
+        ----------
+        standardizer : Standardizer
+            The scale of the scores.
+        """
         unit = standardizer.scale or 1.0
         mode, left, right = standardizer.center + unit * self.mode, unit * self.left_scale, unit * self.right_scale
         return replace(self, mode=mode, left_scale=left, right_scale=right)
 
     def at_least(self, smallest: float) -> TwoPieceDensity:
-        """With scales that are not smaller than this."""
+        """With scales that are not smaller than this.
+
+        Parameters
+        ----------
+        smallest : float
+            The least width of either side.
+        """
         left, right = max(self.left_scale, smallest), max(self.right_scale, smallest)
         return replace(self, left_scale=left, right_scale=right)
 

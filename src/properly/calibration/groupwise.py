@@ -249,19 +249,51 @@ class GroupwiseCalibration(BaseEstimator):
         return self
 
     def predict_proba(self, scores: ArrayLike, groups: ArrayLike) -> Array:
-        """Class probabilities of shape (n, K), one column per entry of ``classes_``."""
+        """Class probabilities of shape (n, K), one column per entry of ``classes_``.
+
+        Parameters
+        ----------
+        scores : array of shape (n,) or (n, K)
+            New scores, of the kind that `fit` got.
+        groups : array of shape (n,)
+            Their groups; a group that `fit` did not see gets the map of all groups together.
+        """
         return probabilities(self._log_scores(scores, groups))
 
     def predict_log_proba(self, scores: ArrayLike, groups: ArrayLike) -> Array:
-        """The logarithms of the class probabilities, finite also where a probability is too small for float64."""
+        """The logarithms of the class probabilities, finite also where a probability is too small for float64.
+
+        Parameters
+        ----------
+        scores : array of shape (n,) or (n, K)
+            New scores, of the kind that `fit` got.
+        groups : array of shape (n,)
+            Their groups, as in `predict_proba`.
+        """
         return log_probabilities(self._log_scores(scores, groups))
 
     def decision_function(self, scores: ArrayLike, groups: ArrayLike) -> Array:
-        """The calibrated log-odds of the second of two classes, of shape (n,); log-probabilities (n, K) for more."""
+        """The calibrated log-odds of the second of two classes, of shape (n,); log-probabilities (n, K) for more.
+
+        Parameters
+        ----------
+        scores : array of shape (n,) or (n, K)
+            New scores, of the kind that `fit` got.
+        groups : array of shape (n,)
+            Their groups, as in `predict_proba`.
+        """
         return decisions(self._log_scores(scores, groups))
 
     def predict(self, scores: ArrayLike, groups: ArrayLike) -> NDArray[Any]:
-        """The most probable class."""
+        """The most probable class.
+
+        Parameters
+        ----------
+        scores : array of shape (n,) or (n, K)
+            New scores, of the kind that `fit` got.
+        groups : array of shape (n,)
+            Their groups, as in `predict_proba`.
+        """
         return chosen(self._log_scores(scores, groups), self.classes_)
 
     def _log_scores(self, scores: ArrayLike, groups: ArrayLike) -> Array:

@@ -76,6 +76,8 @@ class PlattScaling(BinaryCalibrator):
     Slope and intercept have maximum likelihood; a falling line is possible, if high scores mean the first class. Where
     a single threshold separates the classes the likelihood has no maximum, and noisy labels are assumed in any case.
 
+    Mathematics: formula (3.7).
+
     Parameters
     ----------
     noisy_labels : bool, default True

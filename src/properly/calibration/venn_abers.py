@@ -72,7 +72,13 @@ class VennAbersCalibration(BinaryCalibrator):
     """
 
     def predict_interval(self, scores: ArrayLike) -> tuple[Array, Array]:
-        """(p₀, p₁) of the second class, each of shape (n,); of every class, (n, K), if there are more than two."""
+        """(p₀, p₁) of the second class, each of shape (n,); of every class, (n, K), if there are more than two.
+
+        Parameters
+        ----------
+        scores : array of shape (n,)
+            New scores, of the kind that `fit` got.
+        """
         read = self._read(scores)
         own = columns_of(class_log_odds(read, self._of_probabilities))
         pairs = [each.interval(score) for each, score in zip(self.maps_, own, strict=True)]

@@ -96,6 +96,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     0 means done. 1 means that the input cannot be used or the output cannot be written: one line on the standard error
     stream says why, and no incomplete file is left. 2 means that the arguments are wrong, 3 that a check failed that
     was asked for, 130 that Ctrl-C ended it, 143 that SIGTERM did.
+
+    Parameters
+    ----------
+    argv : list of str, optional
+        The words of the command line; those of the process if not given.
     """
     _prepare_streams()
     with written_files() as written:

@@ -83,6 +83,8 @@ class BestProbabilities(LogScoreClassifier):
     their difference: then that one is taken. If it is no better than the simplest candidate, one model is taken as with
     `single`. ``properly fit`` does the same with tables in files.
 
+    Mathematics: formula (6.3), formula (6.4).
+
     Parameters
     ----------
     method : str or sequence of str, default "auto"

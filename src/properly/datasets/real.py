@@ -24,7 +24,23 @@ FOLDER_VARIABLE = "PROPERLY_DATA"
 
 @dataclass(frozen=True)
 class BenchmarkSet:
-    """Where a data set is found, how it is recognised, and which rows of it are positive."""
+    """Where a data set is found, how it is recognised, and which rows of it are positive.
+
+    Attributes
+    ----------
+    file : str
+        The path within the folder of the data.
+    sha256 : str
+        The checksum of that file.
+    origin : str
+        Where the data are published.
+    positive : str
+        The rule for the positive class, as pandas evaluates it.
+    dropped : tuple of str
+        Columns that are no features.
+    categories : tuple of str
+        Columns whose numbers are codes.
+    """
 
     file: str  # within the folder; a CSV file has a header and the label last
     sha256: str  # of that file

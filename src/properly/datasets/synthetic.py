@@ -25,15 +25,11 @@ def make_rare_events(
     signal: float = 1.0,
     random_state: int | np.random.RandomState | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]:
-    r"""Draw a binary data set with a rare class, and the true probabilities with it.
+    """Draw a binary data set with a rare class, and the true probabilities with it.
 
-    Features are independent standard Gaussians. The probability of the positive class is
-
-    .. math:: p_i = \psi^{-1}(a + \sigma\, u^\top x_i), \qquad y_i \sim \mathrm{Bernoulli}(p_i),
-
-    where :math:`\psi` is the link, :math:`u` a random direction of length one, :math:`\sigma` the
-    ``signal``, and the intercept :math:`a` is such that the mean of :math:`p_i` over the sample is
-    ``rate``.
+    Features are independent standard Gaussians. The probability of the positive class is p = ψ⁻¹(a + σ u·x), where ψ is the
+    link, u a random direction of length one, σ the ``signal``, and the intercept a is such that the mean of p over the
+    sample is ``rate``; labels are drawn with these probabilities.
 
     Parameters
     ----------

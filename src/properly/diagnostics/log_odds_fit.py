@@ -58,7 +58,13 @@ class LogOddsFit(Result):
         return self._attributes(*_COLUMNS) | dict(zip(self.names, self.fitted, strict=True))
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw observed log-odds as points with intervals, calibrators as lines. Triangles are bounds."""
+        """Draw observed log-odds as points with intervals, calibrators as lines. Triangles are bounds.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            A figure of its own if not given.
+        """
         return self._draw(ax)
 
 

@@ -80,6 +80,8 @@ def murphy(
     depends on the costs (or on the score) which one to choose. The area under a curve, weighted by ω(c), is the proper
     score with the weight function ω; without a weight it is half the Brier score.
 
+    Mathematics: formula (1.5), formula (1.6).
+
     Parameters
     ----------
     y : array of shape (n,)

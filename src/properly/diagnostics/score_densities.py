@@ -62,7 +62,13 @@ class ScoreDensities(Result):
         return columns
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the histogram and the fitted densities of both classes."""
+        """Draw the histogram and the fitted densities of both classes.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            A figure of its own if not given.
+        """
         return self._draw(ax)
 
 

@@ -32,6 +32,8 @@ class GEVCanonicalRegression(LinearClassifier):
     than two classes are fitted one versus rest. Minimised is C · Σ_i weight_i · loss(y_i, x_i·w + b)
     + (1 - l1_ratio)/2 · ‖w‖² + l1_ratio · ‖w‖₁, with the intercept b free.
 
+    Mathematics: formula (2.6), formula (2.7).
+
     Parameters
     ----------
     xi : float, default 0.0
@@ -46,6 +48,8 @@ class GEVCanonicalRegression(LinearClassifier):
         no influence on the fit, and there may be several optima.
     fit_intercept, class_weight, tol, max_iter, warm_start :
         As in `ProperLinearClassifier`.
+    warm_start : bool, default False
+        Start the next fit from the coefficients of the last one.
 
     Notes
     -----
@@ -78,6 +82,8 @@ class GEVLogRegression(LinearClassifier):
     p_i = exp(-(1 + ξ v_i)^(-1/ξ)) (at ξ = 0: exp(-e^-v_i)), v_i = x_i·w + b, and the intercept b is free. That is the
     GEV regression of Calabrese & Osmetti (2013). It estimates the probability of the second class; more than two
     classes are fitted one versus rest.
+
+    Mathematics: formula (2.8).
 
     Parameters
     ----------

@@ -37,6 +37,8 @@ class Inference:
     centred_covariance : array of shape (n_coefficients, n_coefficients)
         The covariance of the coefficients of features minus `center`; for features far from 0 only this one is precise.
     center : array of shape (n_features,)
+    model : the fitted model
+        What the inference is about.
     """
 
     names: list[str]
@@ -59,12 +61,28 @@ class Inference:
         return np.sqrt(np.diag(self.covariance))
 
     def confidence_intervals(self, level: float = 0.95) -> Array:
-        """Wald intervals for the coefficients, of shape (n_coefficients, 2)."""
+        """Wald intervals for the coefficients, of shape (n_coefficients, 2).
+
+        Parameters
+        ----------
+        level : float, default 0.95
+            The probability with which an interval covers the truth.
+        """
         half = _quantile(level) * self.standard_errors
         return np.column_stack([self.coef - half, self.coef + half])
 
     def probability_intervals(self, X: Any, level: float = 0.95, offset: ArrayLike | None = None) -> Array:
-        """Intervals for the probability of the second class, (n_samples, 2), from Wald intervals of the score."""
+        """Intervals for the probability of the second class, (n_samples, 2), from Wald intervals of the score.
+
+        Parameters
+        ----------
+        X : array of shape (n, n_features)
+            New rows.
+        level : float, default 0.95
+            The probability with which an interval covers the truth.
+        offset : array of shape (n,), optional
+            Their offsets.
+        """
         link = cast(Link, self.model.link_)
         score = self.model.decision_function(X, offset) + float(link.link(0.5))
         design = np.asarray(X.todense()) if hasattr(X, "todense") else floats(X=X)[0]
@@ -76,7 +94,13 @@ class Inference:
         return xp.stack([link.inverse(score - half), link.inverse(score + half)], axis=1)
 
     def summary(self, level: float = 0.95) -> Any:
-        """A pandas data frame: coefficient, standard error, z, two-sided p-value and interval."""
+        """A pandas data frame: coefficient, standard error, z, two-sided p-value and interval.
+
+        Parameters
+        ----------
+        level : float, default 0.95
+            The probability with which an interval covers the truth.
+        """
         pd = require("pandas", "frames")
         with np.errstate(divide="ignore", invalid="ignore"):  # the standard error of a constant column is 0
             z = self.coef / self.standard_errors
@@ -109,6 +133,15 @@ def inference(
     The model is a `ProperLinearClassifier`, `GEVCanonicalRegression`, `GEVLogRegression`, or a
     `RareEventLogisticRegression` with correction "firth" or "king-zeng-bias" (the covariance is then that of maximum
     likelihood at the corrected coefficients, as is usual; a population rate is treated as known).
+
+    Parameters
+    ----------
+    model : a fitted binary linear model
+        See above.
+    X, y, sample_weight, offset : as in its `fit`
+        The data it was fitted to.
+    kind : {"model", "sandwich"}, default "model"
+        Which squares of gradients are taken.
 
     Examples
     --------

@@ -38,6 +38,8 @@ class ProperKernelClassifier(LinkScoreClassifier):
     to 5,000 rows (K to 1e-10 of its diagonal). With more, f is a combination of the kernels of a random sample of
     `n_components` rows (Nystroem).
 
+    Mathematics: formula (6.7).
+
     Parameters
     ----------
     kernel : str or callable, default "rbf"

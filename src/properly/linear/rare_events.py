@@ -31,6 +31,8 @@ from properly.solvers import Solution, Status
 class RareEventLogisticRegression(LinearEstimator):
     """Logistic regression for a rare class, with a correction of its sampling or of its bias; two classes only.
 
+    Mathematics: formula (1.12).
+
     Parameters
     ----------
     correction : {"undersampling", "weighting", "firth", "king-zeng-bias"}, default "firth"

@@ -25,6 +25,13 @@ LINKS: dict[str, Callable[[], Link]] = {
 def get_link(link: str | Link) -> Link:
     """A link from its key or the link itself.
 
+    Parameters
+    ----------
+    link : str or Link
+        A key of `LINKS`, or a link, which is returned as it is.
+
+    Examples
+    --------
     >>> get_link("probit")
     Probit()
     """

@@ -22,22 +22,48 @@ class Link(ABC):
     """
 
     def link(self, p: ArrayLike, q: ArrayLike | None = None) -> Array:
-        """The score v of the probability p; give q = 1 - p as well where p is close to 1."""
+        """The score v of the probability p; give q = 1 - p as well where p is close to 1.
+
+        Parameters
+        ----------
+        p : array
+            Probabilities.
+        q : array, optional
+            1 - p, where that is known to more digits than p tells.
+        """
         with np.errstate(all="ignore"):
             return unwrap(self._link(as_probabilities(p, q)))
 
     def inverse(self, v: ArrayLike) -> Array:
-        """The probability p of the score v."""
+        """The probability p of the score v.
+
+        Parameters
+        ----------
+        v : array
+            Scores, any real numbers.
+        """
         return self.inverse_pair(v)[0]
 
     def inverse_pair(self, v: ArrayLike) -> tuple[Array, Array]:
-        """The pair (p, 1 - p), each accurate to its own last digits."""
+        """The pair (p, 1 - p), each accurate to its own last digits.
+
+        Parameters
+        ----------
+        v : array
+            Scores, any real numbers.
+        """
         with np.errstate(all="ignore"):
             p, q = self._pair(as_scores(v))
         return unwrap(p), unwrap(q)
 
     def inverse_derivative(self, v: ArrayLike) -> Array:
-        """dp/dv at the score v; never negative."""
+        """dp/dv at the score v; never negative.
+
+        Parameters
+        ----------
+        v : array
+            Scores, any real numbers.
+        """
         with np.errstate(all="ignore"):
             return unwrap(self._derivative(as_scores(v)))
 

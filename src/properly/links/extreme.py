@@ -153,6 +153,8 @@ class GEV(_ExtremeValue):
     With ξ > 0 p reaches 0 at the finite score -1/ξ, with ξ < 0 it reaches 1 there; outside the support p is exactly
     0 or 1. Tiny ξ is handled without loss. Reference: Wang & Dey (2010), Annals of Applied Statistics 4.
 
+    Mathematics: formula (2.1), formula (2.2).
+
     Parameters
     ----------
     xi : float, default 0.0

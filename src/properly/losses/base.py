@@ -27,6 +27,8 @@ class Loss(ABC):
     A subclass defines `_weight` and `_losses`. It overrides `_gradients` and `_curvatures` where the generic product of
     ω and dp/dv would overflow in the tails, and `canonical_link` where that is a link known by name. These methods take
     checked float64 arrays of any library.
+
+    Mathematics: formula (1.1), formula (1.2), formula (1.3).
     """
 
     smooth: ClassVar[bool] = True
@@ -35,22 +37,56 @@ class Loss(ABC):
     __array_ufunc__ = None  # so that a number of NumPy times a loss is a loss, not an array
 
     def weight(self, p: ArrayLike, q: ArrayLike | None = None) -> Array:
-        """The weight function ω(p)."""
+        """The weight function ω(p).
+
+        Parameters
+        ----------
+        p : array
+            Probabilities.
+        q : array, optional
+            1 - p, where that is known to more digits than p tells.
+        """
         with np.errstate(all="ignore"):
             return unwrap(self._weight(as_probabilities(p, q)))
 
     def loss0(self, p: ArrayLike, q: ArrayLike | None = None) -> Array:
-        """The loss of the forecast p when y = 0; increasing in p."""
+        """The loss of the forecast p when y = 0; increasing in p.
+
+        Parameters
+        ----------
+        p : array
+            Probabilities.
+        q : array, optional
+            1 - p, where that is known to more digits than p tells.
+        """
         with np.errstate(all="ignore"):
             return unwrap(self._losses(as_probabilities(p, q))[0])
 
     def loss1(self, p: ArrayLike, q: ArrayLike | None = None) -> Array:
-        """The loss of the forecast p when y = 1; decreasing in p."""
+        """The loss of the forecast p when y = 1; decreasing in p.
+
+        Parameters
+        ----------
+        p : array
+            Probabilities.
+        q : array, optional
+            1 - p, where that is known to more digits than p tells.
+        """
         with np.errstate(all="ignore"):
             return unwrap(self._losses(as_probabilities(p, q))[1])
 
     def risk(self, eta: ArrayLike, p: ArrayLike, q: ArrayLike | None = None) -> Array:
-        """The expected loss of the forecast p when the true probability is eta; smallest at p = eta."""
+        """The expected loss of the forecast p when the true probability is eta; smallest at p = eta.
+
+        Parameters
+        ----------
+        eta : array
+            True probabilities.
+        p : array
+            Probabilities.
+        q : array, optional
+            1 - p, where that is known to more digits than p tells.
+        """
         eta, p, q = floats(eta=eta, p=p, q=q)
         truth = as_probabilities(eta, name="eta")
         with np.errstate(all="ignore"):
@@ -58,7 +94,15 @@ class Loss(ABC):
             return unwrap(mix(truth.p, at0, at1, truth.q))
 
     def entropy(self, eta: ArrayLike, q: ArrayLike | None = None) -> Array:
-        """The risk of forecasting the truth: concave, with second derivative -ω. Trees split by it."""
+        """The risk of forecasting the truth: concave, with second derivative -ω. Trees split by it.
+
+        Parameters
+        ----------
+        eta : array
+            True probabilities.
+        q : array, optional
+            1 - eta, where that is known to more digits.
+        """
         truth = as_probabilities(eta, q, name="eta")
         with np.errstate(all="ignore"):
             return unwrap(mix(truth.p, *self._losses(truth), truth.q))

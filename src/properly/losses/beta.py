@@ -105,6 +105,8 @@ class BetaLoss(_BetaFamily):
     The loss at y = 0 is the incomplete beta function B(p; α+1, β), at y = 1 it is B(1-p; β+1, α).
     (0, 0) is log loss, (1, 1) squared loss, (-1/2, -1/2) boosting loss. Reference: Buja, Stuetzle & Shen (2005).
 
+    Mathematics: formula (1.7), formula (1.8), formula (1.9).
+
     Parameters
     ----------
     alpha, beta : float

@@ -25,6 +25,13 @@ class CanonicalLink(Link):
     Where ω is integrable the range of the link is bounded. Beyond it p is exactly 0 or 1, and the composite continues
     along its tangent, so it stays convex on the whole line.
 
+    Parameters
+    ----------
+    loss : Loss
+        The loss whose canonical link it is.
+
+    Examples
+    --------
     >>> from properly.losses import SquaredLoss
     >>> SquaredLoss().canonical_link.inverse([-1.0, 0.0, 0.25])
     array([0.  , 0.5 , 0.75])

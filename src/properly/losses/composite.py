@@ -30,6 +30,8 @@ class Composite:
     it convexly where F is 0 or 1. Other pairs are evaluated with the hazards of the link, so that nothing overflows
     unless the result does. Labels may lie anywhere in [0, 1]: the loss is then the average of the two.
 
+    Mathematics: formula (1.10), formula (1.11).
+
     Parameters
     ----------
     loss : Loss or a key such as "log"
@@ -65,20 +67,46 @@ class Composite:
         return self.extend and is_canonical(self.loss, self.link)
 
     def value(self, y: ArrayLike, v: ArrayLike) -> Array:
-        """The loss ℓ(y, v)."""
+        """The loss ℓ(y, v).
+
+        Parameters
+        ----------
+        y : array of 0 and 1
+            Labels.
+        v : array
+            Scores.
+        """
         y, v = _checked(y, v)
         with np.errstate(all="ignore"):
             return unwrap(self._value(y, v))
 
     def gradient(self, y: ArrayLike, v: ArrayLike) -> Array:
-        """dℓ/dv."""
+        """dℓ/dv.
+
+        Parameters
+        ----------
+        y : array of 0 and 1
+            Labels.
+        v : array
+            Scores.
+        """
         self.require_smooth()
         y, v = _checked(y, v)
         with np.errstate(all="ignore"):
             return unwrap(self._gradient(y, v))
 
     def curvature(self, y: ArrayLike, v: ArrayLike, kind: str = "expected") -> Array:
-        """d²ℓ/dv²: as observed at y, or expected when y has probability p (never negative; the default)."""
+        """d²ℓ/dv²: as observed at y, or expected when y has probability p (never negative; the default).
+
+        Parameters
+        ----------
+        y : array of 0 and 1
+            Labels.
+        v : array
+            Scores.
+        kind : {"expected", "observed"}
+            The expected curvature is never negative; the observed one is the second derivative.
+        """
         self.require_smooth()
         y, v = _checked(y, v)
         method = choose(kind, {"expected": self._expected_curvature, "observed": self._observed_curvature}, "kind")

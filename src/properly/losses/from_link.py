@@ -53,6 +53,13 @@ class CanonicalLoss(_LossOfLink):
 
     For the cauchit both integrals diverge logarithmically: its loss has no lower bound and is set to 0 at p = 1/2.
 
+    Parameters
+    ----------
+    link : Link
+        The link that is canonical for the loss.
+
+    Examples
+    --------
     >>> from properly.links import Probit
     >>> CanonicalLoss(Probit()).loss0(0.5)
     np.float64(0.398...)
@@ -73,6 +80,8 @@ class GEVLoss(_LossOfLink):
     (γ(1-ξ, T) - T^(-ξ) (1 - e^-T))/ξ. For ξ >= 1 the latter integral diverges by a constant, and L₁ = L₀ - ψ(p)
     is used, which has no lower bound. Reference: Agarwal, Narasimhan, Kalyanakrishnan & Agarwal (2014), who
     integrate numerically; the closed forms are ours.
+
+    Mathematics: formula (2.3), formula (2.4), formula (2.6).
 
     Parameters
     ----------

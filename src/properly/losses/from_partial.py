@@ -39,6 +39,8 @@ class LossFromPartial(Loss):
     if both give the same ω: (1-p)^r and p^r do for r = 2 alone. The loss that follows is right to about 1e-12 of the
     one that is given: far from it, where that one hardly changes, it has fewer digits of its own.
 
+    Mathematics: formula (1.14).
+
     Parameters
     ----------
     at1 : callable, optional

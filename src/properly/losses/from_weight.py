@@ -38,6 +38,8 @@ class LossFromWeight(Loss):
     The integrals of p ω(p) near 0 and of (1-p) ω(p) near 1 must be finite: otherwise the loss is infinite. An integral
     that is not known to a billionth is an error. For Beta weights the result equals `BetaLoss` to about 1e-10.
 
+    Mathematics: formula (1.1).
+
     Parameters
     ----------
     function : callable
@@ -215,6 +217,8 @@ class CostWeightedLoss(Loss):
 
     A step function, which can score forecasts and split trees but has no useful gradient. Its weight function is a
     point mass at the cost. Every proper loss is a mixture of these over c, with weights ω(c).
+
+    Mathematics: formula (1.5).
 
     Parameters
     ----------

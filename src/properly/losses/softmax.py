@@ -22,6 +22,11 @@ class SoftmaxComposite:
 
     With `LogLoss` it is -ln p_y (convex), with `SquaredLoss` it is ½ Σ_k (p_k - 1[y = k])² (not convex).
 
+    Parameters
+    ----------
+    loss : Loss
+        `LogLoss` or `SquaredLoss`.
+
     Examples
     --------
     >>> SoftmaxComposite(LogLoss()).gradient([1], [[0.0, 0.0]])
@@ -42,15 +47,41 @@ class SoftmaxComposite:
         return isinstance(self.loss, LogLoss)
 
     def value(self, y: ArrayLike, v: ArrayLike) -> Array:
-        """The loss ℓ(y, v) of every row."""
+        """The loss ℓ(y, v) of every row.
+
+        Parameters
+        ----------
+        y : array of class numbers
+            Labels.
+        v : array of shape (n, K)
+            Scores.
+        """
         return self._value(*_checked(y, v))
 
     def gradient(self, y: ArrayLike, v: ArrayLike) -> Array:
-        """dℓ/dv, one column per class."""
+        """dℓ/dv, one column per class.
+
+        Parameters
+        ----------
+        y : array of class numbers
+            Labels.
+        v : array of shape (n, K)
+            Scores.
+        """
         return self._gradient(*_checked(y, v))
 
     def curvature(self, y: ArrayLike, v: ArrayLike, kind: str = "expected") -> Array:
-        """d²ℓ/dv², a K x K matrix per row: as observed at y, or expected when y has probabilities p."""
+        """d²ℓ/dv², a K x K matrix per row: as observed at y, or expected when y has probabilities p.
+
+        Parameters
+        ----------
+        y : array of class numbers
+            Labels.
+        v : array of shape (n, K)
+            Scores.
+        kind : {"expected", "observed"}
+            The expected curvature is never negative; the observed one is the second derivative.
+        """
         observed = choose(kind, {"expected": False, "observed": True}, "kind")
         labels, scores = _checked(y, v)
         columns = [self._curvature_column(labels, scores, k, observed) for k in range(scores.shape[1])]

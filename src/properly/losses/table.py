@@ -27,6 +27,15 @@ LOSSES: dict[str, Callable[[], Loss]] = {
 def get_loss(loss: str | Loss, name: str = "loss") -> Loss:
     """A loss from its key in `LOSSES`, or the loss itself; `name` is the option that an error message mentions.
 
+    Parameters
+    ----------
+    loss : str or Loss
+        A key of `LOSSES`, or a loss, which is returned as it is.
+    name : str
+        What the option is called in error messages.
+
+    Examples
+    --------
     >>> get_loss("log")
     LogLoss()
     """
@@ -36,6 +45,13 @@ def get_loss(loss: str | Loss, name: str = "loss") -> Loss:
 def canonical_loss(link: Link) -> Loss:
     """The proper loss whose composite with this link is convex with gradient p - y: its weight function is ω = ψ'.
 
+    Parameters
+    ----------
+    link : str or Link
+        A key of `properly.links.LINKS`, or a link.
+
+    Examples
+    --------
     >>> canonical_loss(Logit()), canonical_loss(GEV(0.2))
     (LogLoss(), GEVLoss(xi=0.2))
     """

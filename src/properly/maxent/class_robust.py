@@ -32,6 +32,8 @@ class ClassRobustLogisticRegression(SemiSupervisedClassifier):
 
     whose minimum is minus the relative entropy RE(p̂ ‖ ν π̃). Every default needs its own fit.
 
+    Mathematics: formula (4.6), formula (4.7).
+
     Parameters
     ----------
     default_prevalence : float or array of shape (n_classes,), optional
@@ -78,7 +80,19 @@ class ClassRobustLogisticRegression(SemiSupervisedClassifier):
         sample_weight: ArrayLike | None = None,
         row_prevalence: ArrayLike | None = None,
     ) -> Self:
-        """Fit the model; as for `EntropyWeightedMaxent`, also with a default ν(y|x) that varies from row to row."""
+        """Fit the model; as for `EntropyWeightedMaxent`, also with a default ν(y|x) that varies from row to row.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n, n_features)
+            Labelled and unlabelled rows together.
+        y : array of shape (n,)
+            Classes, and -1 for rows without a label.
+        sample_weight : array of shape (n,), optional
+            A weight of 2 counts as the row twice.
+        row_prevalence : array of shape (n,) or (n, n_classes), optional
+            A default for every row in place of one for all.
+        """
         return self._fit_sites(X, y, sample_weight, None, row_prevalence)
 
     def predict_proba(self, X: Any, row_prevalence: ArrayLike | None = None) -> Array:

@@ -39,6 +39,8 @@ class EntropyWeightedMaxent(Maxent):
 
     so that a typical site of the class has about its default probability.
 
+    Mathematics: formula (4.3), formula (4.5).
+
     Parameters
     ----------
     default_prevalence : float or array of shape (n_classes,), optional

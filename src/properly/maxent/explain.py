@@ -26,7 +26,17 @@ from properly.numeric.probabilities import Array
 
 @dataclass(frozen=True)
 class ResponseCurve:
-    """The probability of a class along one column."""
+    """The probability of a class along one column.
+
+    Attributes
+    ----------
+    column : str
+        The column that is varied.
+    values : array of shape (n_points,)
+        Its values.
+    probability : array of shape (n_points,)
+        The probability of the class at each.
+    """
 
     column: frames.ColumnName
     values: NDArray[Any]
@@ -39,7 +49,17 @@ class ResponseCurve:
 
 @dataclass(frozen=True)
 class Jackknife:
-    """Training gains of models with one column only, without it, and with all columns; larger is a better fit."""
+    """Training gains of models with one column only, without it, and with all columns; larger is a better fit.
+
+    Attributes
+    ----------
+    columns : list
+        The names of the columns.
+    only, without : array of shape (n_columns,)
+        The gain with this column alone, and with all but it.
+    full : float
+        The gain with all columns.
+    """
 
     columns: list[frames.ColumnName]
     only: Array

@@ -38,6 +38,8 @@ class Maxent(SemiSupervisedClassifier):
     probabilities are then the logistic output of the Maxent program: those of `EntropyWeightedMaxent` with equal
     default prevalences.
 
+    Mathematics: formula (4.1), formula (4.2).
+
     Parameters
     ----------
     regularization : float, default 1.0

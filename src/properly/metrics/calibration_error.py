@@ -33,6 +33,23 @@ def calibration_loss(
 
     Reference: Agarwal, Narasimhan, Kalyanakrishnan & Agarwal (2014), who use ten bins.
 
+    Mathematics: formula (3.8).
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Labels of the rows.
+    p : array of shape (n,) or (n, 2)
+        Probabilities of the positive class.
+    n_bins : int, default 10
+        The number of bins of equal width.
+    sample_weight : array of shape (n,), optional
+        A weight of 2 counts as the row twice.
+    classes : array of labels, optional
+        The labels in the order of the columns of p, if y lacks some of them.
+
+    Examples
+    --------
     >>> calibration_loss([0, 1, 1, 1], [0.12, 0.18, 0.8, 0.6])
     0.1117
     """
@@ -106,6 +123,27 @@ def classwise_calibration_error(
 
     Parameters are those of `expected_calibration_error`. Reference: Kull et al. (2019), Beyond temperature scaling.
 
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Labels of the rows.
+    p : array of shape (n,) or (n, 2) for two classes, (n, K) for more
+        Probabilities of the positive class, or of every class in sorted order.
+    n_bins : int, default 15
+        The number of bins.
+    strategy : {"width", "mass"}, default "width"
+        Bins of equal width, or of equally many rows.
+    norm : {1, 2}, default 1
+        Of the differences: 1 their mean size, 2 the root of their mean square.
+    debiased : bool, default False
+        Whether what chance alone would give is subtracted, as in `expected_calibration_error`.
+    sample_weight : array of shape (n,), optional
+        A weight of 2 counts as the row twice.
+    classes : array of labels, optional
+        The labels in the order of the columns of p, if y lacks some of them.
+
+    Examples
+    --------
     >>> classwise_calibration_error([0, 1, 2], [[0.8, 0.1, 0.1], [0.3, 0.7, 0.0], [0.0, 0.0, 1.0]])
     0.1111...
     """
@@ -130,6 +168,27 @@ def confidence_calibration_error(
     Of equally probable classes the first counts. Parameters are those of `expected_calibration_error`. Reference: Guo,
     Pleiss, Sun & Weinberger (2017), On calibration of modern neural networks.
 
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Labels of the rows.
+    p : array of shape (n,) or (n, 2) for two classes, (n, K) for more
+        Probabilities of the positive class, or of every class in sorted order.
+    n_bins : int, default 15
+        The number of bins.
+    strategy : {"width", "mass"}, default "width"
+        Bins of equal width, or of equally many rows.
+    norm : {1, 2}, default 1
+        Of the differences: 1 their mean size, 2 the root of their mean square.
+    debiased : bool, default False
+        Whether what chance alone would give is subtracted, as in `expected_calibration_error`.
+    sample_weight : array of shape (n,), optional
+        A weight of 2 counts as the row twice.
+    classes : array of labels, optional
+        The labels in the order of the columns of p, if y lacks some of them.
+
+    Examples
+    --------
     >>> confidence_calibration_error([0, 1, 2], [[0.8, 0.1, 0.1], [0.7, 0.3, 0.0], [0.0, 0.0, 1.0]], n_bins=5)
     0.1666...
     """

@@ -55,6 +55,15 @@ class Test(NamedTuple):
 class CalibrationTest(NamedTuple):
     """What `calibration_test` returns: the p-value of all tests together, the tests, and for several classes the kernel
     calibration error.
+
+    Attributes
+    ----------
+    p_value : float
+        Of all tests together; small if the probabilities are wrong.
+    tests : tuple
+        Every test with its name, statistic and p-value.
+    kernel_error : KernelCalibrationError or None
+        Of the whole vector, for several classes.
     """
 
     p_value: float
@@ -89,6 +98,8 @@ def calibration_test(
     Of more than two classes, each is tested against the rest, the most probable one by whether it is true, and the
     whole vector by the squared kernel calibration error; each of the three counts a third in the join, whose p-value is
     multiplied by 1.2, since they depend on each other.
+
+    Mathematics: formula (5.2), formula (5.3), formula (5.5), formula (5.6), formula (5.7).
 
     Parameters
     ----------

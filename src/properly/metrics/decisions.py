@@ -34,6 +34,13 @@ def parse_costs(text: str) -> tuple[Any, ...]:
 
     A row holds the costs of all decisions for one true class; the classes are in sorted order.
 
+    Parameters
+    ----------
+    text : str
+        Two numbers with a colon between them, as in "1:20".
+
+    Examples
+    --------
     >>> parse_costs("1:20")
     (1.0, 20.0)
     >>> parse_costs("0:1:4,1:0:1,4:1:0")
@@ -70,6 +77,13 @@ def cost_matrix(costs: ArrayLike) -> Array:
 
     That is a pair (false positive, false negative), a text like "1:20", a matrix (K, K), or one for each row (n, K, K).
 
+    Parameters
+    ----------
+    costs : (float, float), str or array
+        The costs in any form that is accepted, see above.
+
+    Examples
+    --------
     >>> cost_matrix((1, 20))
     array([[ 0.,  1.],
            [20.,  0.]])
@@ -100,6 +114,13 @@ def cost_threshold(costs: ArrayLike) -> float:
     c = cost of a false positive / (cost of a false positive + cost of a false negative). In a full matrix the cost of
     an error is what it costs more than the right decision.
 
+    Parameters
+    ----------
+    costs : (float, float), str or array of shape (2, 2)
+        The costs of a false positive and of a false negative, or of every decision for every class.
+
+    Examples
+    --------
     >>> cost_threshold((1, 20)), cost_threshold([[0, 5], [95, -5]])
     (0.0476..., 0.0476...)
     """
@@ -287,7 +308,17 @@ def _labels(decisions: NDArray[np.intp], classes: ArrayLike, n_classes: int, may
 
 
 class ThresholdChoice(NamedTuple):
-    """The cheapest threshold, its cost per row, and that of the theoretical one; decisions are by p >= threshold."""
+    """The cheapest threshold, its cost per row, and that of the theoretical one; decisions are by p >= threshold.
+
+    Attributes
+    ----------
+    threshold, expected_cost : float
+        The threshold that is cheapest on these rows, and its cost a row.
+    theoretical_threshold, expected_cost_there : float
+        The threshold that follows from the costs alone, and its cost a row.
+    true_positives, false_positives, false_negatives, true_negatives : float
+        Rows (or weight) at the cheapest threshold.
+    """
 
     threshold: float
     expected_cost: float

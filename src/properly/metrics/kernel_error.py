@@ -24,7 +24,17 @@ _DEVIATIONS = 1.96  # half the width of a 95 % interval, in standard errors
 
 
 class KernelCalibrationError(NamedTuple):
-    """What `kernel_calibration_error` returns: the squared error, its 95 % interval, the p-value of right forecasts."""
+    """What `kernel_calibration_error` returns: the squared error, its 95 % interval, the p-value of right forecasts.
+
+    Attributes
+    ----------
+    error : float
+        The squared error; 0 for right forecasts, and its estimate may be negative.
+    low, high : float
+        Its 95 % interval.
+    p_value : float
+        Of right forecasts.
+    """
 
     error: float
     low: float
@@ -46,6 +56,8 @@ def kernel_calibration_error(
     E[(e_Y - p)ᵀ(e_Y' - p') k(p, p')] over two independent rows, where e_Y has a 1 for the class of the row and 0
     elsewhere, k = exp(-‖p - p'‖/γ), and γ² is the mean of ‖p - p'‖². It is 0 if and only if the rows of every forecast
     p have the class proportions p: calibration in the strongest sense. The estimate is unbiased, so it may be negative.
+
+    Mathematics: formula (5.10).
 
     Parameters
     ----------

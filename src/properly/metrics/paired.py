@@ -18,7 +18,17 @@ _DRAWS_AT_ONCE = 1 << 20
 
 
 class SignTest(NamedTuple):
-    """On how many rows either forecast had the smaller loss, and how probable so uneven a split is by chance."""
+    """On how many rows either forecast had the smaller loss, and how probable so uneven a split is by chance.
+
+    Attributes
+    ----------
+    wins_a, wins_b : float
+        Rows (or weight) on which the first, or the second, had the smaller loss.
+    ties : float
+        Rows with equal losses.
+    p_value : float
+        Exact and two-sided.
+    """
 
     wins_a: float
     wins_b: float
@@ -27,7 +37,19 @@ class SignTest(NamedTuple):
 
 
 class PairedDifference(NamedTuple):
-    """A difference a - b with its confidence interval, two-sided p-value for no difference, and standard error."""
+    """A difference a - b with its confidence interval, two-sided p-value for no difference, and standard error.
+
+    Attributes
+    ----------
+    difference : float
+        The mean of a - b; below 0 the first is better, if losses were compared.
+    low, high : float
+        Its confidence interval.
+    p_value : float
+        Two-sided, for no difference.
+    standard_error : float
+        Of the difference.
+    """
 
     difference: float
     low: float

@@ -21,7 +21,17 @@ _ROUNDING = 1e-15  # of shares
 
 
 class AreaUnderCurve(NamedTuple):
-    """The area under the ROC curve, its standard error and confidence interval."""
+    """The area under the ROC curve, its standard error and confidence interval.
+
+    Attributes
+    ----------
+    area : float
+        The probability that a positive is ranked above a negative.
+    standard_error : float
+        DeLong's.
+    low, high : float
+        The confidence interval.
+    """
 
     area: float
     standard_error: float
@@ -40,6 +50,8 @@ def auc(
     """The probability that a positive is ranked above a negative, ties counting half; with DeLong's standard error.
 
     The larger the better: 1 is perfect ranking, ½ chance. It says nothing about calibration.
+
+    Mathematics: formula (6.5).
 
     Parameters
     ----------

@@ -26,6 +26,15 @@ class Metric(NamedTuple):
     """A number that judges probabilities.
 
     `function` takes y, p and the keywords sample_weight and classes.
+
+    Attributes
+    ----------
+    function : callable
+        What computes the number.
+    larger_is_better : bool, default False
+        Whether larger values are better.
+    multiclass : bool, default True
+        Whether it is defined for more than two classes.
     """
 
     function: Callable[..., float]
@@ -33,6 +42,7 @@ class Metric(NamedTuple):
     multiclass: bool = True  # whether it is defined for more than two classes
 
     def scorer(self, **options: Any) -> Any:
+        """A scorer of scikit-learn, with `options` for the function."""
         return make_scorer(
             self.function, greater_is_better=self.larger_is_better, response_method="predict_proba", **options
         )

@@ -28,6 +28,19 @@ def row_losses(y: ArrayLike, p: ArrayLike, loss: str | Loss = "log", *, classes:
     the classes, each against the rest; squared loss so becomes ½ Σ_k (p_k - 1[y = k])². The losses are an array of the
     library that p is of.
 
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Labels of the rows.
+    p : array of shape (n,) or (n, 2) for two classes, (n, K) for more
+        Probabilities of the positive class, or of every class in sorted order.
+    loss : Loss or a key of `properly.losses.LOSSES`, default "log"
+        Which proper loss.
+    classes : array of labels, optional
+        The labels in the order of the columns of p, if y lacks some of them.
+
+    Examples
+    --------
     >>> row_losses([0, 1, 1], [0.25, 0.25, 1.0]).round(3)
     array([0.288, 1.386, 0.   ])
     """
@@ -82,6 +95,19 @@ def log_loss(
 ) -> float:
     """Mean of -ln p of what happened; the smaller the better. ∞ if that was given no probability at all.
 
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Labels of the rows.
+    p : array of shape (n,) or (n, 2) for two classes, (n, K) for more
+        Probabilities of the positive class, or of every class in sorted order.
+    sample_weight : array of shape (n,), optional
+        A weight of 2 counts as the row twice.
+    classes : array of labels, optional
+        The labels in the order of the columns of p, if y lacks some of them.
+
+    Examples
+    --------
     >>> log_loss([0, 1], [0.5, 0.5]), log_loss([0, 1], [0.5, 0.0])
     (0.693..., inf)
     """
@@ -93,6 +119,19 @@ def brier_score(
 ) -> float:
     """Mean of (p - y)² for two classes, of Σ_k (p_k - 1[y = k])² for more; the smaller the better, at most 1 or 2.
 
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Labels of the rows.
+    p : array of shape (n,) or (n, 2) for two classes, (n, K) for more
+        Probabilities of the positive class, or of every class in sorted order.
+    sample_weight : array of shape (n,), optional
+        A weight of 2 counts as the row twice.
+    classes : array of labels, optional
+        The labels in the order of the columns of p, if y lacks some of them.
+
+    Examples
+    --------
     >>> brier_score([0, 1], [0.5, 0.75])
     0.15625
     """
@@ -164,6 +203,15 @@ def probability_rmse(true_p: ArrayLike, p: ArrayLike, *, sample_weight: ArrayLik
 
     For more than two classes the mean is over rows and classes.
 
+    Parameters
+    ----------
+    true_p, p : arrays of the same shape
+        The true probabilities, and those that are judged.
+    sample_weight : array of shape (n,), optional
+        A weight of 2 counts as the row twice.
+
+    Examples
+    --------
     >>> probability_rmse([0.1, 0.5], [0.1, 0.8])
     0.2121...
     """
@@ -216,7 +264,19 @@ def base_score(forecast: Forecast, loss: Loss) -> float:
 
 
 class Decomposition(NamedTuple):
-    """score = miscalibration - discrimination + uncertainty."""
+    """score = miscalibration - discrimination + uncertainty.
+
+    Attributes
+    ----------
+    score : float
+        The mean loss; the smaller the better.
+    miscalibration : float
+        What recalibration in hindsight would gain; 0 is best.
+    discrimination : float
+        What the order of the forecasts is worth; the larger the better.
+    uncertainty : float
+        The score of the share of positives as a forecast, which no forecaster can change.
+    """
 
     score: float
     miscalibration: float

@@ -203,13 +203,26 @@ def load_metadata(
     """The notes that were given to `save` with a model; {} if there were none. The model itself is not loaded.
 
     `key` and `max_bytes` are those of `load`.
+
+    Parameters
+    ----------
+    path : str or Path
+        The model file.
     """
     with open_archive(path, key, max_bytes) as archive:
         return dict(_header(archive)["metadata"])
 
 
 def load_versions(path: str | os.PathLike[str], *, key: Key | None = None) -> dict[str, str]:
-    """The versions of Python and the libraries that saved a model. The model itself is not loaded."""
+    """The versions of Python and the libraries that saved a model. The model itself is not loaded.
+
+    Parameters
+    ----------
+    path : str or Path
+        The model file.
+    key : str or bytes, optional
+        The key that it was saved with.
+    """
     with open_archive(path, key, None) as archive:
         return dict(_header(archive)["versions"])
 

@@ -35,7 +35,17 @@ def _over_thresholds(
 
 
 def draw_murphy(result: Murphy, ax: Any = None, *, scale: str = "probability") -> Any:
-    """Draw what `properly.diagnostics.murphy` found; see `Murphy.plot`."""
+    """Draw what `properly.diagnostics.murphy` found; see `Murphy.plot`.
+
+    Parameters
+    ----------
+    result : what the function of `properly.diagnostics` returned
+        The numbers to draw.
+    ax : matplotlib Axes, optional
+        A figure of its own if not given.
+    scale : {"probability", "log-odds"}, default "probability"
+        Of the thresholds or forecasts; "log-odds" for rare classes.
+    """
     curves = np.vstack([result.base, result.errors])
     texts = {"xlabel": THRESHOLD, "ylabel": "mean cost per row", "ylim": (0.0, None)}
     with _over_thresholds(result, curves, ax, scale, **texts) as (axes, _, x):
@@ -46,7 +56,17 @@ def draw_murphy(result: Murphy, ax: Any = None, *, scale: str = "probability") -
 
 
 def draw_murphy_difference(result: MurphyDifference, ax: Any = None, *, scale: str = "probability") -> Any:
-    """Draw what `properly.diagnostics.murphy_difference` found; see `MurphyDifference.plot`."""
+    """Draw what `properly.diagnostics.murphy_difference` found; see `MurphyDifference.plot`.
+
+    Parameters
+    ----------
+    result : what the function of `properly.diagnostics` returned
+        The numbers to draw.
+    ax : matplotlib Axes, optional
+        A figure of its own if not given.
+    scale : {"probability", "log-odds"}, default "probability"
+        Of the thresholds or forecasts; "log-odds" for rare classes.
+    """
     curves, colour = np.stack([result.low, result.high]), STYLES[0].colour
     texts = {"xlabel": THRESHOLD, "ylabel": "difference in mean cost per row"}
     with _over_thresholds(result, curves, ax, scale, **texts) as (axes, _, x):
@@ -58,7 +78,17 @@ def draw_murphy_difference(result: MurphyDifference, ax: Any = None, *, scale: s
 
 
 def draw_decision_curve(result: DecisionCurve, ax: Any = None, *, scale: str = "probability") -> Any:
-    """Draw what `properly.diagnostics.decision_curve` found; see `DecisionCurve.plot`."""
+    """Draw what `properly.diagnostics.decision_curve` found; see `DecisionCurve.plot`.
+
+    Parameters
+    ----------
+    result : what the function of `properly.diagnostics` returned
+        The numbers to draw.
+    ax : matplotlib Axes, optional
+        A figure of its own if not given.
+    scale : {"probability", "log-odds"}, default "probability"
+        Of the thresholds or forecasts; "log-odds" for rare classes.
+    """
     top = max(float(np.max(result.benefits)), float(np.max(result.treat_all)), 1e-12)
     texts = {"xlabel": "threshold: act from this probability on", "ylabel": "net benefit, in true positives per row"}
     limits = (-0.15 * top, 1.08 * top)  # what is far below 0 does not matter: nobody need do worse than that
@@ -71,7 +101,17 @@ def draw_decision_curve(result: DecisionCurve, ax: Any = None, *, scale: str = "
 
 
 def draw_cost_curve(result: CostCurve, ax: Any = None, *, scale: str = "probability") -> Any:
-    """Draw what `properly.diagnostics.cost_curve` found; see `CostCurve.plot`."""
+    """Draw what `properly.diagnostics.cost_curve` found; see `CostCurve.plot`.
+
+    Parameters
+    ----------
+    result : what the function of `properly.diagnostics` returned
+        The numbers to draw.
+    ax : matplotlib Axes, optional
+        A figure of its own if not given.
+    scale : {"probability", "log-odds"}, default "probability"
+        Of the thresholds or forecasts; "log-odds" for rare classes.
+    """
     texts = {"xlabel": "threshold: positive from this probability on", "ylabel": "mean cost per row"}
     with _over_thresholds(result, result.costs, ax, scale, **texts) as (axes, where, x):
         axes.axhline(result.constant, color=PALE, linewidth=1.0, label="the same decision for all")
@@ -94,7 +134,15 @@ _WIDE, _LOWEST_LOSS = 4.0, 0.01  # for a logarithmic axis
 
 
 def draw_loss_curves(result: LossCurves, *, scale: str = "probability") -> Any:
-    """Draw what `properly.diagnostics.loss_curves` found; see `LossCurves.plot`."""
+    """Draw what `properly.diagnostics.loss_curves` found; see `LossCurves.plot`.
+
+    Parameters
+    ----------
+    result : what the function of `properly.diagnostics` returned
+        The numbers to draw.
+    scale : {"probability", "log-odds"}, default "probability"
+        Of the thresholds or forecasts; "log-odds" for rare classes.
+    """
     centre = result.p[result.entropy.argmax(axis=1)]
     low, high = min(_ENDS, 0.1 * centre.min()), 1.0 - min(_ENDS, 0.1 * (1.0 - centre.max()))
     where = choose(scale, SCALES, "scale").of(low, high, lanes=False)
@@ -132,7 +180,13 @@ _HIGHEST_VALUE = 6.0  # of a loss of a score
 
 
 def draw_composite_curves(result: CompositeCurves) -> Any:
-    """Draw what `properly.diagnostics.composite_curves` found; see `CompositeCurves.plot`."""
+    """Draw what `properly.diagnostics.composite_curves` found; see `CompositeCurves.plot`.
+
+    Parameters
+    ----------
+    result : what the function of `properly.diagnostics` returned
+        The numbers to draw.
+    """
     with panels(3 if result.risk is None else 4, (3.9, 3.9), columns=4 - (result.risk is None)) as drawn:
         curves = (result.p, result.loss1, result.loss0)
         texts = ("probability p = F(v)", "loss of a positive", "loss of a negative")
@@ -176,7 +230,15 @@ _HATCHES = (None, "///")  # in print the classes differ by these
 
 
 def draw_score_densities(result: ScoreDensities, ax: Any = None) -> Any:
-    """Draw what `properly.diagnostics.score_densities` found; see `ScoreDensities.plot`."""
+    """Draw what `properly.diagnostics.score_densities` found; see `ScoreDensities.plot`.
+
+    Parameters
+    ----------
+    result : what the function of `properly.diagnostics` returned
+        The numbers to draw.
+    ax : matplotlib Axes, optional
+        A figure of its own if not given.
+    """
     with canvas(ax, (6.4, 4.4)) as axes:
         for side, (colour, hatch) in enumerate(zip(_COLOURS, _HATCHES, strict=True)):
             name = f"class {as_text(result.classes[side])}"
@@ -193,7 +255,15 @@ def draw_score_densities(result: ScoreDensities, ax: Any = None) -> Any:
 
 
 def draw_log_odds_fit(result: LogOddsFit, ax: Any = None) -> Any:
-    """Draw what `properly.diagnostics.log_odds_fit` found; see `LogOddsFit.plot`."""
+    """Draw what `properly.diagnostics.log_odds_fit` found; see `LogOddsFit.plot`.
+
+    Parameters
+    ----------
+    result : what the function of `properly.diagnostics` returned
+        The numbers to draw.
+    ax : matplotlib Axes, optional
+        A figure of its own if not given.
+    """
     bottom, top = _limits(result)
     with canvas(ax, (6.4, 4.6)) as axes:
         kinds = (
@@ -230,7 +300,17 @@ _LONGEST = 30  # letters of a group's name
 
 
 def draw_groups(result: GroupCalibration, ax: Any = None, *, max_groups: int = 30) -> Any:
-    """Draw what `properly.diagnostics.by_group` found; see `GroupCalibration.plot`."""
+    """Draw what `properly.diagnostics.by_group` found; see `GroupCalibration.plot`.
+
+    Parameters
+    ----------
+    result : what the function of `properly.diagnostics` returned
+        The numbers to draw.
+    ax : matplotlib Axes, optional
+        A figure of its own if not given.
+    max_groups : int
+        If there are more, those with the most weight are drawn.
+    """
     checked_count(max_groups, "max_groups", 1)
     drawn = np.sort(np.argsort(-result.weight, kind="stable")[:max_groups])
     observed, forecast = STYLES[0], STYLES[5]

@@ -20,7 +20,21 @@ _NEAREST = 1e-12  # to 0 and to 1 that a log-odds axis reaches
 def draw_reliability(
     result: Reliability, ax: Any = None, *, scale: str = "probability", histogram: bool = True, legend: bool = True
 ) -> Any:
-    """Draw what `properly.diagnostics.reliability` found; see `Reliability.plot`."""
+    """Draw what `properly.diagnostics.reliability` found; see `Reliability.plot`.
+
+    Parameters
+    ----------
+    result : what the function of `properly.diagnostics` returned
+        The numbers to draw.
+    ax : matplotlib Axes, optional
+        A figure of its own if not given.
+    scale : {"probability", "log-odds"}, default "probability"
+        Of the thresholds or forecasts; "log-odds" for rare classes.
+    histogram : bool, default True
+        Whether the distribution of the forecasts is drawn above.
+    legend : bool, default True
+        Whether there is a legend.
+    """
     where = _scale_of(result, scale)
     limits = where.limits
     with canvas(ax) as axes:
@@ -84,7 +98,17 @@ def _draw_histogram(axes: Any, result: Reliability, where: Scale) -> None:
 def draw_multiclass_reliability(
     result: MulticlassReliability, *, scale: str = "probability", max_panels: int = 12
 ) -> Any:
-    """Draw what `properly.diagnostics.reliability` found; see `MulticlassReliability.plot`."""
+    """Draw what `properly.diagnostics.reliability` found; see `MulticlassReliability.plot`.
+
+    Parameters
+    ----------
+    result : what the function of `properly.diagnostics` returned
+        The numbers to draw.
+    scale : {"probability", "log-odds"}, default "probability"
+        Of the thresholds or forecasts; "log-odds" for rare classes.
+    max_panels : int
+        If there are more, the classes with the most positives are drawn.
+    """
     checked_count(max_panels, "max_panels", 1)
     heaviest = sorted(range(len(result.classes)), key=lambda k: -result.by_class[k].positive.sum())[: max_panels - 1]
     drawn = [("most probable class", result.top)]
@@ -93,7 +117,15 @@ def draw_multiclass_reliability(
 
 
 def draw_reliability_by_forecaster(result: ReliabilityByForecaster, *, scale: str = "probability") -> Any:
-    """Draw what `properly.diagnostics.reliability` found of several; see `ReliabilityByForecaster.plot`."""
+    """Draw what `properly.diagnostics.reliability` found of several; see `ReliabilityByForecaster.plot`.
+
+    Parameters
+    ----------
+    result : what the function of `properly.diagnostics` returned
+        The numbers to draw.
+    scale : {"probability", "log-odds"}, default "probability"
+        Of the thresholds or forecasts; "log-odds" for rare classes.
+    """
     names = (as_text(name) for name in result.names)
     return _draw_panels(list(zip(names, result.forecasters, strict=True)), scale)
 

@@ -14,14 +14,30 @@ from properly.numeric.probabilities import Array
 
 
 class Style(NamedTuple):
-    """Colour, marker and line of one curve among several."""
+    """Colour, marker and line of one curve among several.
+
+    Attributes
+    ----------
+    colour : str
+        A colour of matplotlib.
+    marker : str
+        A marker.
+    line : str
+        A style of line.
+    """
 
     colour: str
     marker: str
     line: str
 
     def look(self, name: object) -> dict[str, str]:
-        """Options of matplotlib for the line of this name."""
+        """Options of matplotlib for the line of this name.
+
+        Parameters
+        ----------
+        name : object
+            What the legend calls the line.
+        """
         return {"color": self.colour, "linestyle": self.line, "label": as_text(name)}
 
 

@@ -70,6 +70,8 @@ def estimate_prior(
     proportions of the classes differ. The mean of p does not estimate them: for two classes it lies between the
     training prior and the true one.
 
+    Mathematics: formula (4.8).
+
     Parameters
     ----------
     p : array of shape (n,), the probability of the second of two classes, or (n, K)

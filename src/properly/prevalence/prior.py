@@ -29,6 +29,8 @@ def adjust_prior(p: ArrayLike, train_prior: ArrayLike, true_prior: ArrayLike) ->
     the same distribution in both places and only the proportions differ: after sampling or weighting by class, or
     under label shift.
 
+    Mathematics: formula (1.12).
+
     Parameters
     ----------
     p : array of shape (n,), the probability of the second of two classes, or (n, K), a column for each class

@@ -36,7 +36,13 @@ types: Any = _Module("pyarrow.types")
 
 
 def as_table(data: Any) -> Any:
-    """A `pyarrow.Table` of a data frame, a record batch, a mapping from names to values, or of a table itself."""
+    """A `pyarrow.Table` of a data frame, a record batch, a mapping from names to values, or of a table itself.
+
+    Parameters
+    ----------
+    data : data frame, Arrow table or mapping
+        What is converted.
+    """
     if isinstance(data, arrow.Table):
         return data
     if isinstance(data, arrow.RecordBatch):

@@ -22,7 +22,15 @@ _MICROSECONDS_A_DAY = 86_400e6
 
 
 def numbers(column: Any, place: Place) -> Array:
-    """A column of Arrow as float64, nan where a value is missing; texts are read as numbers."""
+    """A column of Arrow as float64, nan where a value is missing; texts are read as numbers.
+
+    Parameters
+    ----------
+    column : Arrow array
+        The column.
+    place : str
+        Where it comes from, for error messages.
+    """
     column = plain(column)
     if is_text(column.type):
         cells = _cells(column)

@@ -74,11 +74,23 @@ class TableFile:
         return list(self.schema.names)
 
     def require(self, columns: Iterable[str]) -> None:
-        """Refuse names of columns that the table does not have."""
+        """Refuse names of columns that the table does not have.
+
+        Parameters
+        ----------
+        columns : list of str, optional
+            The columns; all by default.
+        """
         require_columns(columns, self.names, self.path, Misuse)
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[Any]:
-        """The rows, in record batches of a few MB."""
+        """The rows, in record batches of a few MB.
+
+        Parameters
+        ----------
+        columns : list of str, optional
+            The columns; all by default.
+        """
         columns = self.names if columns is None else list(columns)
         self.require(columns)
         with _readable(self):
@@ -100,6 +112,11 @@ class TableFile:
 
         Columns named in `texts` are left as texts there, so that 007 does not become 7. The field of another column of
         numbers that had such a text has the first one in its metadata, under `LEADING_ZERO`.
+
+        Parameters
+        ----------
+        columns : list of str, optional
+            The columns; all by default.
         """
         columns = self.names if columns is None else list(columns)
         batches = list(self.batches(columns))
@@ -118,12 +135,28 @@ class TableFile:
 
 
 def read_table(path: str | os.PathLike[str], columns: Sequence[str] | None = None) -> Any:
-    """A file as a `pyarrow.Table`, or some of its columns; at least one row."""
+    """A file as a `pyarrow.Table`, or some of its columns; at least one row.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file of any format that the commands read.
+    columns : list of str, optional
+        The columns to read; all by default.
+    """
     return TableFile(path).read(columns)
 
 
 def read_batches(path: str | os.PathLike[str], columns: Sequence[str] | None = None) -> Iterator[Any]:
-    """The rows of a file in record batches, so that memory does not grow with the file; see `TableFile`."""
+    """The rows of a file in record batches, so that memory does not grow with the file; see `TableFile`.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file of any format that the commands read.
+    columns : list of str, optional
+        The columns to read; all by default.
+    """
     return TableFile(path).batches(columns)
 
 

@@ -20,6 +20,15 @@ def write_batches(path: str | os.PathLike[str], schema: Any, batches: Iterable[A
     """Write record batches of a schema to a file, in the format of its ending; return the number of rows.
 
     The file appears when it is complete. After an error, an existing file is still as it was.
+
+    Parameters
+    ----------
+    path : str or Path
+        Where to; the ending says which format.
+    schema : Arrow schema
+        The columns.
+    batches : iterable of Arrow batches
+        The rows.
     """
     form = format_of(str(path))
     n_rows = 0

@@ -47,6 +47,8 @@ class ProperTreeClassifier(LogScoreClassifier):
     10 % of the prunings (by weight) make where they could, are cut off. A number for `ccp_alpha` prunes by cost and
     complexity instead.
 
+    Mathematics: formula (1.3).
+
     Parameters
     ----------
     loss : {"log", "squared", "boosting", "gev"} or Loss, default "log"
@@ -212,11 +214,25 @@ class ProperTreeClassifier(LogScoreClassifier):
         return gain / (gain.sum() or 1.0)
 
     def export_text(self, feature_names: Sequence[str] | None = None) -> str:
-        """The tree as text: every node with its condition, its probability and its training weight."""
+        """The tree as text: every node with its condition, its probability and its training weight.
+
+        Parameters
+        ----------
+        feature_names : list of str, optional
+            Names of the features; those seen in `fit` by default.
+        """
         return self._labelled(feature_names).text()
 
     def plot(self, ax: Any = None, feature_names: Sequence[str] | None = None, *, max_depth: int | None = None) -> Any:
-        """Draw the tree, or its upper `max_depth` levels of splits; needs matplotlib. Returns the axes."""
+        """Draw the tree, or its upper `max_depth` levels of splits; needs matplotlib. Returns the axes.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            A figure of its own if not given.
+        feature_names : list of str, optional
+            Names of the features; those seen in `fit` by default.
+        """
         labelled = self._labelled(feature_names)
         if max_depth is not None:
             depth = self.tree_.depth

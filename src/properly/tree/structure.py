@@ -25,6 +25,29 @@ class Tree:
 
     A row goes left if its value is at most the threshold, or, for a categorical feature, if its code is in the node's
     set. A row whose value is missing goes left if `missing_left`.
+
+    Attributes
+    ----------
+    left, right : array of int of shape (n_nodes,)
+        The children, -1 in a leaf.
+    feature : array of int
+        What the node asks about, -1 in a leaf.
+    threshold : array
+        nan in a leaf and where a set decides; inf if all that are not missing go left.
+    missing_left : array of bool
+        Where rows with a missing value go.
+    n_categories : array of int
+        How many categories a set divides, else 0.
+    set_index : array of int
+        The row of `sets` that decides, -1 if none does.
+    sets : array of bool of shape (n_categorical_splits, n_codes)
+        The categories that go left.
+    depth, n_rows : array of int
+        The depth of the node, and its training rows.
+    class_weight : array of shape (n_nodes, n_classes)
+        The training weight of each class.
+    impurity : array
+        The summed training loss of the node as a leaf.
     """
 
     left: Integers  # the children, -1 in a leaf
@@ -132,6 +155,11 @@ class Tree:
         """Class probabilities of every node, (class weight + shrinkage · parent's p) / (weight + shrinkage), and logs.
 
         The logarithms are finite also where a probability underflows, and -inf where it is 0.
+
+        Parameters
+        ----------
+        shrinkage : float
+            How strongly leaves are drawn to the nodes above them.
         """
         p = self.class_weight / self.class_weight.sum(axis=1, keepdims=True)
         with np.errstate(divide="ignore"):
@@ -152,7 +180,13 @@ class Tree:
         return Tree(**entries, sets=self.sets)
 
     def cut(self, collapsed: Booleans) -> Tree:
-        """The tree in which the marked nodes are leaves."""
+        """The tree in which the marked nodes are leaves.
+
+        Parameters
+        ----------
+        collapsed : array of bool of shape (n_nodes,)
+            The nodes that become leaves.
+        """
         removed = np.zeros(len(self.left), dtype=np.bool_)
         for inner in self.inner_by_depth():
             removed[self.left[inner]] = removed[self.right[inner]] = removed[inner] | collapsed[inner]
