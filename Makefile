@@ -8,7 +8,7 @@ PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(RUN) -m pytest -q -n auto -
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: demo test test-all lint format benchmark docs studies clean help
+.PHONY: demo test test-all lint format benchmark docs studies package test-lowest clean help
 
 demo: .venv/installed-cli  ## audit, fit and predict on a rare class; leaves reports in demo/
 	@$(RUN) -m properly demo --output demo
@@ -34,6 +34,20 @@ benchmark: .venv/installed-benchmarks  ## run every script benchmarks/bench_*.py
 
 docs: .venv/installed-docs  ## build the documentation site: build/site/index.html
 	@$(RUN) docs/site/build.py
+
+package: .venv/installed-release  ## build the wheel, check it, run the demo from it in an empty environment
+	@rm -rf dist build/empty && $(RUN) -m build --quiet && $(RUN) -m twine check --strict dist/*
+	@$(RUN) -m venv build/empty && build/empty/bin/python -m pip install --quiet --disable-pip-version-check "$$(ls dist/*.whl)[cli]"
+	@cd build && env -u PYTHONPATH empty/bin/properly demo --output package-demo
+
+test-lowest: .venv/installed-release  ## test the core with the lowest versions of all dependencies
+	@$(RUN) -m uv venv --quiet --clear --python "$(PYTHON)" build/lowest
+	@$(RUN) -m uv pip install --quiet --python build/lowest/bin/python --resolution lowest-direct --editable ".[cli,frames]"
+	@$(RUN) -m uv pip install --quiet --python build/lowest/bin/python pytest pytest-xdist hypothesis mpmath array-api-strict
+	@OMP_NUM_THREADS=1 build/lowest/bin/python -m pytest -q -n auto --maxprocesses 8 -m "not slow" $(LOWEST)
+
+# What depends on the versions of numpy, scipy, scikit-learn and pyarrow.
+LOWEST := tests/links tests/losses tests/metrics tests/linear tests/calibration tests/tables tests/persistence
 
 # make study-gev QUICK=1 is the quick form; OPTIONS="--overwrite --data FOLDER" passes options on.
 STUDY_bennett := bennett_reuters

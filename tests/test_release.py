@@ -1,10 +1,12 @@
 """What a stranger relies on: types that their mypy sees, a wheel that holds what it needs, versions that agree."""
 
+import importlib
 import re
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -28,7 +30,7 @@ fitted: PlattScaling = PlattScaling().fit(p, y)
 reveal_type(fitted.predict_proba(p))
 reveal_type(ProperLinearClassifier("log", C=2.0).fit(p[:, None], y).coef_)
 wrong: int = audit(y, p)
-ProperLinearClassifier(penalty=3)
+log_loss(y, p, weight=p)
 """
 
 
@@ -43,12 +45,33 @@ def test_types_are_seen_by_a_users_mypy(tmp_path):
     errors = [line for line in printed.splitlines() if "script.py" in line and ": error:" in line]
     assert len(errors) == 2, printed  # the two that are wrong, and no other
     assert 'expression has type "Audit", variable has type "int"' in errors[0]
-    assert 'Unexpected keyword argument "penalty"' in errors[1]
+    assert 'Unexpected keyword argument "weight"' in errors[1]
     assert 'Revealed type is "numpy.ndarray' in printed.replace("_ndarray", "ndarray")
 
 
 def test_the_package_says_that_it_is_typed():
     assert (Path(properly.__file__).parent / "py.typed").exists()
+
+
+def test_the_table_of_the_readme_names_what_exists():
+    table = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Beside the usual packages")[2]
+    rows = [line for line in table.partition("Speed,")[0].splitlines() if line.startswith("| ") and "[" in line]
+    assert len(rows) > 8
+    for row in rows:
+        targets = re.findall(r"\]\((tests/[^)]+)\)", row)
+        assert targets
+        assert all((ROOT / target).exists() for target in targets)
+        for path in re.findall(r"`((?:sklearn|imblearn|statsmodels|betacal)\.[\w.]+)`", row):
+            module, _, name = path.rpartition(".")
+            assert hasattr(pytest.importorskip(module) if "sklearn" in path else _module(module, name), name)
+
+
+def _module(module, name):
+    """The module, or something that has the name if it is not installed here."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        return SimpleNamespace(**{name: None})
 
 
 def test_versions_agree():
@@ -63,5 +86,5 @@ def test_versions_agree():
 def test_every_extra_is_in_the_readme_or_for_those_who_work_on_it():
     config = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    extras = set(config["project"]["optional-dependencies"]) - {"dev", "docs", "benchmarks"}
+    extras = set(config["project"]["optional-dependencies"]) - {"dev", "docs", "benchmarks", "release"}
     assert [each for each in extras if f"`{each}`" not in readme and f"[{each}]" not in readme] == []

@@ -27,9 +27,9 @@ def make_rare_events(
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]:
     """Draw a binary data set with a rare class, and the true probabilities with it.
 
-    Features are independent standard Gaussians. The probability of the positive class is p = ψ⁻¹(a + σ u·x), where ψ is the
-    link, u a random direction of length one, σ the ``signal``, and the intercept a is such that the mean of p over the
-    sample is ``rate``; labels are drawn with these probabilities.
+    Features are independent standard Gaussians. The probability of the positive class is p = ψ⁻¹(a + σ u·x), where ψ is
+    the link, u a random direction of length one, σ the ``signal``, and the intercept a is such that the mean of p over
+    the sample is ``rate``; labels are drawn with these probabilities.
 
     Parameters
     ----------
