@@ -22,6 +22,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from pages import refresh
+
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "benchmarks" / "results"
 VARIABLE = "PROPERLY_DATA"
@@ -76,6 +78,8 @@ def main(name: str, doc: str, study: Callable[[Options], None], arguments: list[
         finally:
             if made_up:
                 del os.environ[VARIABLE]
+    if output == RESULTS / name:
+        refresh()  # the pages of the studies show the tables
     print(f"Written to {output}: {', '.join(sorted(path.name for path in output.iterdir()))}", file=sys.stderr)
     return 0
 

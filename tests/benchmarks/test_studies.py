@@ -23,6 +23,15 @@ def start(study, *options, data=None):
     return subprocess.run(words, env=settings, text=True, capture_output=True, check=False)
 
 
+def test_the_pages_have_the_tables_of_the_results(monkeypatch):
+    monkeypatch.syspath_prepend(str(PAPERS))
+    from pages import PAGES, refreshed
+
+    shown = [path.read_text(encoding="utf-8") for path in PAGES]
+    assert sum(text.count("<!-- ") for text in shown) >= 8
+    assert [refreshed(text) == text for text in shown] == [True] * len(shown)
+
+
 def test_every_study_is_tested():
     started = {path.stem for path in PAPERS.glob("*.py") if "SystemExit(main(" in path.read_text(encoding="utf-8")}
     assert started == set(STUDIES)
