@@ -3,8 +3,8 @@
     python benchmarks/papers/pages.py
 
 In docs/studies, a line ``<!-- gev_synthetic: Run times -->`` has below it the first table under that heading of
-benchmarks/results/gev_synthetic/tables.md; ``<!-- gev_real: Brier score, 2 -->`` the second. `study.main` calls `refresh`
-when stored results were written, and a test compares.
+benchmarks/results/gev_synthetic/tables.md; ``<!-- gev_real: Brier score, 2 -->`` the second. `study.main` calls
+`refresh` when stored results were written, and a test compares.
 """
 
 from __future__ import annotations

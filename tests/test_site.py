@@ -1,0 +1,112 @@
+"""What builds the documentation site: blocks and their output, links, formulas; and how far it is to ten tasks."""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+sys.path.insert(0, str(DOCS / "site"))
+
+import blocks  # noqa: E402
+import linking  # noqa: E402
+
+TASKS = [
+    "Calibrate LightGBM", "Undo under-sampling", "Choose a threshold with costs", "Compare two models",
+    "Group calibration",
+    "Three classes", "Presence-only data", "Save and serve with ONNX", "Audit a file", "Data larger than memory",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_ten_tasks_are_two_clicks_from_the_landing_page(task):
+    assert "](which-tool.md)" in (DOCS / "index.md").read_text(encoding="utf-8")
+    page = (DOCS / "which-tool.md").read_text(encoding="utf-8")
+    anchor = task.lower().replace(" ", "-")
+    assert f"[{task}](#{anchor})" in page  # the second click
+    recipe = page.partition(f"\n## {task}\n")[2].partition("\n## ")[0]
+    assert re.search(r"^```(python|console)\n", recipe, re.MULTILINE)  # one block to copy
+
+
+def test_the_output_of_a_block_is_shown_below_it(tmp_path):
+    page = "# A\n\n```python\nx = 2\nprint('a' * x)\nx + 1\n```\n\nText.\n\n```py\nraise ValueError\n```\n"
+    shown = blocks.with_outputs(page, "page.md", tmp_path / "page")
+    assert "```\n\n```text\naa\n```\n\n```text\n3\n```\n\n\nText." in shown
+    assert shown.endswith("```py\nraise ValueError\n```\n")  # not run
+
+
+def test_a_figure_becomes_a_picture(tmp_path):
+    pytest.importorskip("matplotlib")
+    page = "```python\nfrom matplotlib.figure import Figure\nFigure()\n```\n"
+    shown = blocks.with_outputs(page, "page.md", tmp_path / "page")
+    assert "(page/0.png)" in shown
+    assert (tmp_path / "page" / "0.png").stat().st_size > 0
+
+
+def test_an_error_of_a_block_names_the_line_of_the_page(tmp_path):
+    with pytest.raises(ZeroDivisionError) as raised:
+        blocks.with_outputs("# A\n\n```python\na = 1\n1 / 0\n```\n", "page.md", tmp_path)
+    assert raised.traceback[-1].lineno + 1 == 5
+
+
+@pytest.fixture
+def site(tmp_path):
+    (tmp_path / "reference").mkdir()
+    (tmp_path / "reference" / "linear.html").write_text('<h2 id="properly.linear.Model">Model</h2>')
+    (tmp_path / "maths.html").write_text('<div id="formula-2.3"></div>')
+    (tmp_path / "index.html").write_text(
+        "<code>Model</code> <code>fit</code> <pre><code>Model</code></pre> Formula (2.3)"
+    )
+    return tmp_path
+
+
+def test_names_and_formulas_become_links(site):
+    assert linking.link_names(site) == 1
+    text = (site / "index.html").read_text()
+    assert '<a href="reference/linear.html#properly.linear.Model"><code>Model</code></a> <code>fit</code>' in text
+    assert "<pre><code>Model</code></pre>" in text
+    assert '<a href="maths.html#formula-2.3">Formula (2.3)</a>' in text
+    assert linking.broken_links(site) == []
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        '<a href="nothing.html">',
+        '<a href="maths.html#formula-9.9">',
+        '<script src="https://example.org/a.js">',
+        '<img src="no.png">',
+    ],
+)
+def test_links_that_lead_nowhere_and_foreign_scripts_are_found(site, link):
+    (site / "index.html").write_text(link)
+    assert len(linking.broken_links(site)) == 1
+
+
+def test_a_formula_that_is_not_there_stops_the_build(site):
+    (site / "index.html").write_text("formula (7.7)")
+    with pytest.raises(SystemExit, match=r"no formula \(7.7\)"):
+        linking.link_names(site)
+
+
+def test_formulas_become_mathml():
+    pytest.importorskip("latex2mathml")
+    from formulas import with_formulas
+
+    text = with_formulas("Let $p^2$ be, and `$a$` code.\n\n$$x = 1$$ (2.3)\n")
+    assert text.startswith("Let <span><math")
+    assert "`$a$` code" in text
+    assert '<div class="formula" id="formula-2.3">' in text
+
+
+def test_the_reference_has_every_public_module():
+    pytest.importorskip("griffe")
+    from reference import public_modules, public_names, see_also
+
+    modules = public_modules()
+    assert {"properly.linear", "properly.spark", "properly.kernels"} <= set(modules)
+    names = public_names(modules)
+    related = see_also(names)
+    assert all(name in related[other] for name, others in related.items() for other in others)  # both ways
