@@ -54,8 +54,8 @@ class ProperBoostingClassifier(LinkScoreClassifier):
     there are more rows.
 
     By default a loss other than log loss is minimised in two phases (see `start`): trees for log loss until held-out
-    log loss no longer falls, then trees for `loss`, if they clearly lower it on held-out rows. Often they do not, above
-    all if few rows are held out: then the result is the log-loss booster, as ``summary_`` says.
+    log loss no longer falls, then trees for `loss`, if they clearly lower it on held-out rows. If they do not, the
+    result is the log-loss booster, as ``summary_`` says.
 
     Parameters
     ----------
@@ -69,11 +69,12 @@ class ProperBoostingClassifier(LinkScoreClassifier):
         Where boosting with `loss` begins. "base rate" uses `loss` from the first tree on. "log loss" has two phases;
         of all losses log loss learns the most from each row, so this takes the noise out of the others.
 
-        1. Trees for log loss, back to where the mean log loss of held-out rows is smallest.
+        1. Trees for log loss, back to where the mean log loss of held-out rows is smallest. It also decides how they
+           grow, since it is the least noisy judge.
         2. From there, trees for `loss`, back to where its expected mean over held-out rows is smallest if each of
            their n labels is wrong with probability 1/(n + 2): that no held-out label contradicts a forecast close to 0
-           or 1 does not mean that none ever will. These trees are kept if that mean falls by more than two standard
-           errors of the difference.
+           or 1 does not mean that none ever will. These trees are kept if that mean falls by more than a standard
+           error of the difference.
 
         If then the mean `loss` of held-out rows is larger than at the base rate, all trees are dropped, and boosting
         begins again as for "base rate". That is also used if the loss is log loss, if there is no early stopping, and
@@ -179,7 +180,7 @@ class ProperBoostingClassifier(LinkScoreClassifier):
     >>> model.predict_proba(X).shape
     (2000, 2)
     >>> print(model.summary_)
-    1: 418 trees for log loss, then 0 for BetaLoss(alpha=1.0, beta=9.0, log_scale=3.25...), which did not fall clearly
+    1: 222 trees for log loss, then 0 for BetaLoss(alpha=1.0, beta=9.0, log_scale=3.25...), which did not fall clearly
     on held-out rows: this is the log-loss booster.
     """
 

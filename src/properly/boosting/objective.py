@@ -68,9 +68,8 @@ class Labels(NamedTuple):
             return (1.0 - doubt) * as_labelled + doubt * otherwise
 
     def clearly_smaller(self, losses: Array, before: Array) -> bool:
-        """Whether the mean is smaller than before by more than two standard errors of the difference.
+        """Whether the mean is smaller than before by more than a standard error of the difference.
 
-        Two, because the number of trees was chosen as the best of many on the same rows.
         An infinite loss is never smaller, a finite one always smaller than an infinite one.
         """
         if not np.isfinite(losses).all():
@@ -79,7 +78,7 @@ class Labels(NamedTuple):
             return True
         gain, share = before - losses, self.weight / self.weight.sum()
         mean = self.mean(gain)
-        return mean > 2.0 * float(np.sqrt(np.sum((share * (gain - mean)) ** 2)))
+        return mean > float(np.sqrt(np.sum((share * (gain - mean)) ** 2)))
 
 
 class Objective:

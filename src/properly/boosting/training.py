@@ -136,19 +136,21 @@ class Trainer:
         return Boosted(text, fit.start, fit.trees, log_trees, growth, np.array(losses), validation, gains, held_out)
 
     def _judged(self, composite: AnyComposite, positive: int, growths: Sequence[Growth], limits: Limits) -> Judge:
-        """Trees on all splits, grown in the best way, as many as are best for held-out rows."""
+        """Trees on all splits, grown in the best way, as many as are best for held-out rows.
+
+        The way of growing is that of the first phase: if it is log loss that comes first, the loss itself, which may
+        depend on few of the rows, does not choose between them.
+        """
 
         def grown(growth: Growth, pairs: Sequence[tuple[Part, Part]]) -> Judge:
-            judge = Judge(self, growth, pairs, composite, positive)
-            judge.boost(limits)
-            return judge
+            return Judge(self, growth, pairs, composite, positive, limits)
 
         held_out = np.cumsum([len(test.rows.codes) for _, test in self.pairs])
-        few = self.pairs[: int(np.searchsorted(held_out, _ENOUGH_HELD_OUT)) + 1]
-        if len(growths) == 1:
-            return grown(growths[0], self.pairs)
+        few = self.pairs[: int(np.searchsorted(held_out, _ENOUGH_HELD_OUT)) + 1] if len(growths) > 1 else self.pairs
         best = min((grown(growth, few) for growth in growths), key=lambda judge: judge.smallest)
-        return best if len(few) == len(self.pairs) else grown(best.growth, self.pairs)
+        judge = best if len(few) == len(self.pairs) else grown(best.growth, self.pairs)
+        judge.tailor()
+        return judge
 
 
 class Fit:
@@ -209,7 +211,11 @@ def _seen(evaluate: Callable[[Any], Any]) -> Array:
 
 
 class Judge:
-    """Boosters of all splits, which get their trees at the same time and are judged together on the held-out rows."""
+    """Boosters of all splits, which get their trees at the same time and are judged together on the held-out rows.
+
+    The trees of the first phase, for log loss if that comes first, are added at once, and `smallest` is the mean loss
+    after them.
+    """
 
     def __init__(
         self,
@@ -218,21 +224,21 @@ class Judge:
         pairs: Sequence[tuple[Part, Part]],
         composite: AnyComposite,
         positive: int,
+        limits: Limits,
     ) -> None:
-        self.growth, self.composite = growth, composite
+        self.growth, self.composite, self.limits = growth, composite, limits
         self.fits = [Fit(trainer, growth, train, test, composite, positive) for train, test in pairs]
         self.labels = Labels.joined([fit.held_out[0] for fit in self.fits])
         self.log_rounds, self.rounds = 0, 0
         self.history = [self.labels.mean(self.labels.losses(composite, self.scores()))]
+        log_first = limits.log_first and limits.patience is not None and _log_loss_comes_first(composite)
+        self.first = _log_loss(composite) if log_first else composite
+        _, losses = self._grow(self.first)
+        self.smallest = self.labels.mean(losses)
 
     def scores(self) -> Array:
         """The scores of the held-out rows, split after split."""
         return np.concatenate([fit.scores() for fit in self.fits])
-
-    @property
-    def smallest(self) -> float:
-        """The mean loss after the rounds that are kept."""
-        return self.history[self.rounds]
 
     def plan(self, more: float, most: int) -> list[tuple[AnyComposite, int]]:
         """Losses to be minimised and numbers of rounds, for `more` times as many rows, but at most so many each."""
@@ -240,34 +246,28 @@ class Judge:
         later = [(self.composite, second)]
         return [(_log_loss(self.composite), first), *later] if first else later
 
-    def boost(self, limits: Limits) -> None:
-        composite, n_estimators, patience = self.composite, limits.n_estimators, limits.patience
-        if patience is None or not limits.log_first or not _log_loss_comes_first(composite):
-            self._grow(composite, n_estimators, patience)
+    def tailor(self) -> None:
+        """The second phase: trees for the loss itself, unless that was the first."""
+        if self.first == self.composite:
             return
-        self._grow(_log_loss(composite), n_estimators, patience)
         self.log_rounds = self.rounds
-        if not self._grow(composite, n_estimators, patience, Labels.cautious_losses):
+        before, losses = self._grow(self.composite, Labels.cautious_losses)
+        if not self.labels.clearly_smaller(losses, before):
             self._go_back(self.log_rounds)
-        if not self.smallest <= self.history[0]:  # larger than at the base rate
+        if not self.history[self.rounds] <= self.history[0]:  # larger than at the base rate
             self._go_back(0)
             self.log_rounds = 0
-            self._grow(composite, n_estimators, patience)
+            self._grow(self.composite)
 
-    def _grow(
-        self,
-        composite: AnyComposite,
-        n_estimators: int,
-        patience: int | None,
-        row_losses: RowLosses = Labels.losses,
-    ) -> bool:
-        """Add trees that minimise `composite`, then go back to the smallest mean of `row_losses`: is it clearly less?
+    def _grow(self, composite: AnyComposite, row_losses: RowLosses = Labels.losses) -> tuple[Array, Array]:
+        """Add trees that minimise `composite`, then go back to the smallest mean of `row_losses`.
 
-        Without patience, none are taken back.
+        These losses of the held-out rows before and after are returned. Without patience, no trees are taken back.
         """
+        n_estimators, patience = self.limits.n_estimators, self.limits.patience
         objectives = [Objective(composite, fit.labels) for fit in self.fits]
-        first = smallest = row_losses(self.labels, composite, self.scores())
-        best = BestRound(self.labels.mean(first), patience or n_estimators, self.rounds)
+        before = smallest = row_losses(self.labels, composite, self.scores())
+        best = BestRound(self.labels.mean(before), patience or n_estimators, self.rounds)
         same = composite == self.composite and row_losses is Labels.losses
         del self.history[self.rounds + 1 :]
         for _ in range(n_estimators):
@@ -285,7 +285,7 @@ class Judge:
                 break
         if patience is not None:
             self._go_back(best.rounds)
-        return self.labels.clearly_smaller(smallest, first)
+        return before, smallest
 
     def _go_back(self, rounds: int) -> None:
         for fit in self.fits:

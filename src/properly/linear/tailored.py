@@ -1,4 +1,4 @@
-"""Linear models tailored to one decision: a loss concentrated at its threshold, as far as held-out costs support."""
+"""Linear models tailored to one decision: a loss concentrated at its threshold, as far as held-out rows support it."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from properly.linear.cross_validation import with_splits
 from properly.linear.estimator import LinearEstimator
 from properly.linear.fitting import Fit, Penalty
 from properly.links import Link, Logit
-from properly.losses import BetaLoss, Composite, CostWeightedLoss, LogLoss
+from properly.losses import BetaLoss, Composite, LogLoss
 from properly.numeric.arrays import Array, as_float, is_foreign, namespace
+
+_JUDGE = 30.0  # concentration of the loss that judges: in between, so that noise is small and c is what matters
 
 
 @dataclass(eq=False, repr=False)
@@ -27,13 +29,13 @@ class TailoredLinearClassifierCV(LinearEstimator):
     at least c, and only that comparison matters. Logistic regression fits all probabilities at once; where it is not
     quite the true model, it loses accuracy at the threshold. The loss `BetaLoss.tailored(c, concentration)` with the
     logit link concentrates on probabilities near c. The more it does, the fewer rows influence the fit, so the
-    concentration is chosen here by the mean cost-weighted error y (1-c) 1[p < c] + (1-y) c 1[p >= c] of held-out rows
-    (the smaller the better).
+    concentration is chosen here on held-out rows.
 
-    That error is noisy, so logistic regression (concentration 0) is always the first candidate, and each more
-    concentrated one replaces the choice so far only if its error is lower by more than the standard error of
-    their difference over the splits. A tie keeps the less concentrated model. One standard error is a weak
-    criterion: with few rows near the threshold, chance alone satisfies it now and then.
+    All candidates are judged by one loss, `BetaLoss.tailored(c, 30)`: it looks at thresholds around c, and so it is far
+    less noisy than the cost-weighted error at c itself. The candidate with the smallest mean is taken if it is better
+    than logistic regression (concentration 0, always a candidate) by more than the standard error of their difference
+    over the splits. A tie keeps the less concentrated model. One standard error is a weak criterion: with few rows
+    near the threshold, chance alone satisfies it now and then.
 
     Minimised is C · Σ_i weight_i · loss(y_i, x_i·w + b) + ½‖w‖², with the intercept b free.
 
@@ -61,7 +63,7 @@ class TailoredLinearClassifierCV(LinearEstimator):
     concentrations_ : array of shape (n_candidates,)
         All candidates, in ascending order.
     scores_ : array of shape (n_candidates,)
-        The mean cost-weighted error of held-out rows.
+        The mean loss of held-out rows, by `BetaLoss.tailored(at, 30)`.
     split_scores_ : array of shape (n_splits, n_candidates)
         The same for every split.
     standard_errors_ : array of shape (n_candidates,)
@@ -107,18 +109,18 @@ class TailoredLinearClassifierCV(LinearEstimator):
     def _fits(self, engine: Engine, classes: NDArray[Any], class_weight: Array) -> tuple[Sequence[Fit], Link | None]:
         candidates, engine = self._candidates(), with_splits(self.cv, engine)
         (logistic,) = self._path(engine, candidates[:1])
-        costs, weight = self._held_out(engine, candidates, logistic)
-        chosen = _least_concentrated(costs, weight)
+        losses, weight = self._held_out(engine, candidates, logistic)
+        chosen = _best_or_first(losses, weight)
         self.concentrations_, self.concentration_ = candidates, float(candidates[chosen])
-        self.scores_ = costs.sum(axis=0) / weight.sum()
-        self.split_scores_ = costs / weight[:, None]
-        self.standard_errors_ = np.array([_standard_error(costs[:, 0] - other, weight) for other in costs.T])
+        self.scores_ = losses.sum(axis=0) / weight.sum()
+        self.split_scores_ = losses / weight[:, None]
+        self.standard_errors_ = np.array([_standard_error(losses[:, 0] - other, weight) for other in losses.T])
         *_, fit = self._path(engine, candidates[: chosen + 1], logistic)
         return [fit], Logit()
 
     def _certain(self, engine: Engine, classes: NDArray[Any], class_weight: Array) -> tuple[Sequence[Fit], Link | None]:
         self.concentrations_, self.concentration_ = self._candidates(), 0.0
-        self.scores_ = self.standard_errors_ = np.zeros(len(self.concentrations_))  # no row is decided wrongly
+        self.scores_ = self.standard_errors_ = np.zeros(len(self.concentrations_))  # no row has a loss
         self.split_scores_ = np.empty((0, len(self.concentrations_)))
         return super()._certain(engine, classes, class_weight)
 
@@ -141,52 +143,48 @@ class TailoredLinearClassifierCV(LinearEstimator):
             yield start
 
     def _held_out(self, engine: Engine, candidates: Array, logistic: Fit) -> tuple[Array, Array]:
-        """For every split the summed cost of each candidate, and the weight of the held-out rows."""
+        """For every split the summed loss of each candidate, and the weight of the held-out rows."""
         weight = engine.reduce(kernels.fold_weights, 2).held_out.sum(axis=1)
         if len(weight) < 2:
             raise ValueError("cv must give at least two splits, got 1: the standard error is computed between splits.")
-        cost = Composite(CostWeightedLoss(self.at), Logit())
-        costs = np.empty((len(weight), len(candidates)))
+        judge = Composite(BetaLoss.tailored(self.at, _JUDGE), Logit())
+        losses = np.empty((len(weight), len(candidates)))
         for split in range(len(weight)):
             fits = list(self._path(engine.training(split), candidates, logistic))
             coef = np.column_stack(
                 [np.concatenate([fit.coef for fit in fits]), np.concatenate([fit.intercept for fit in fits])]
             )
-            costs[split] = engine.reduce(_held_out_costs, cost, split, coef).total
-        return costs, weight
+            losses[split] = engine.reduce(_held_out_losses, judge, split, coef).total
+        return losses, weight
 
 
 @dataclass
-class _Costs(kernels.Statistic):
-    """The summed costs of several candidates."""
+class _Losses(kernels.Statistic):
+    """The summed losses of several candidates."""
 
     total: Array
 
 
-def _held_out_costs(block: kernels.Block, cost: Composite, split: int, coef: Array) -> _Costs:
-    """Added up row by row, so that equal decisions have equal costs to the last digit and ties are recognised."""
+def _held_out_losses(block: kernels.Block, judge: Composite, split: int, coef: Array) -> _Losses:
     held_out = cast("NDArray[np.int8]", block.fold)[:, split] < 0
     if is_foreign(block.X):
         weight = namespace(held_out).astype(held_out, namespace(held_out).float64)
         weight = weight if block.weight is None else weight * block.weight
         v = kernels.linear_scores(block.X, coef)
         v = v if block.offset is None else v + block.offset[:, None]
-        return _Costs(weight @ cost.value(block.y[:, None], v))
+        return _Losses(weight @ judge.value(block.y[:, None], v))
     v = kernels.linear_scores(block.X[held_out], coef)
     if block.offset is not None:
         v = v + block.offset[held_out, None]
-    costs = cost.value(block.y[held_out, None], v)
-    return _Costs(np.sum(costs if block.weight is None else block.weight[held_out, None] * costs, axis=0))
+    losses = judge.value(block.y[held_out, None], v)
+    return _Losses(np.sum(losses if block.weight is None else block.weight[held_out, None] * losses, axis=0))
 
 
-def _least_concentrated(costs: Array, weight: Array) -> int:
-    """The candidate after which none is cheaper by more than the standard error of the difference."""
-    chosen = 0
-    for candidate in range(1, costs.shape[1]):
-        gain = costs[:, chosen] - costs[:, candidate]
-        if gain.sum() / weight.sum() > _standard_error(gain, weight):
-            chosen = candidate
-    return chosen
+def _best_or_first(losses: Array, weight: Array) -> int:
+    """The candidate with the smallest loss, or the first if that is not better by more than the standard error."""
+    best = int(losses.sum(axis=0).argmin())
+    gain = losses[:, 0] - losses[:, best]
+    return best if gain.sum() / weight.sum() > _standard_error(gain, weight) else 0
 
 
 def _standard_error(gain: Array, weight: Array) -> float:
