@@ -50,7 +50,7 @@ test-lowest: .venv/installed-release  ## test the core with the lowest versions 
 LOWEST := tests/links tests/losses tests/metrics tests/linear tests/calibration tests/tables tests/persistence
 
 # make study-gev QUICK=1 is the quick form; OPTIONS="--overwrite --data FOLDER" passes options on.
-STUDY_bennett := bennett_reuters
+STUDY_bennett := bennett_reuters bennett_further bennett_suspects
 STUDY_gev := gev_synthetic gev_real
 STUDY_nceas := nceas_settings nceas
 STUDY_tailoring := tailoring

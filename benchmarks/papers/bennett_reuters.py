@@ -21,7 +21,7 @@ import bennett_tables
 import numpy as np
 from bennett_comparison import Array, Decisions
 from bennett_tables import BASELINE, RAW, RIVAL
-from reuters import CLASSIFIERS, COUNTS, WORDS, Preparation, Scores, prepare, read_documents, score_classes
+from reuters import COUNTS, WORDS, Preparation, Scores, prepare, read_documents, score_classes
 from sklearn.base import clone
 from study import Options, machine, main, progress
 
@@ -77,7 +77,7 @@ def study(options: Options) -> None:
     start = time.perf_counter()
     documents = read_documents()
     preparations = sorted(set(MAIN.values()), key=str) if options.quick else PREPARATIONS
-    work = list(itertools.product(preparations, CLASSIFIERS))
+    work = list(itertools.product(preparations, MAIN))
     table, variants, earn = [], [], {}
     for preparation, classifier in progress(work, len(work), "preparations of the text"):
         classes = list(score_classes(prepare(documents, preparation), classifier))

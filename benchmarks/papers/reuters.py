@@ -1,4 +1,4 @@
-"""Reuters-21578 as Bennett (2003) used it: the documents, his choice of words, and the scores of his two classifiers.
+"""Reuters-21578 as Bennett (2003) used it: the documents, his choice of words, and the scores of his classifiers.
 
 The collection is read in place from the folder named by the environment variable PROPERLY_DATA and never copied: its
 owner allows distribution for research only.
@@ -22,6 +22,7 @@ from sklearn.model_selection import KFold
 from sklearn.preprocessing import normalize
 from sklearn.svm import LinearSVC
 from study import read_verified
+from voted_perceptron import voted_perceptron
 
 FILE = Path("reuters21578") / "reuters21578.jsonl.gz"
 SHA256 = "a23b303c33a0044527518a2ddbfe03e2fc3bb2160924521f92cd76d174bb3e17"
@@ -59,7 +60,7 @@ COUNTS: dict[str, Callable[[Array], Array]] = {"count": np.positive, "log(1 + co
 
 @dataclass(frozen=True)
 class Collection:
-    """The ModApte split: prepared word counts, and the labels of the ten largest classes, a column each."""
+    """The ModApte split: prepared word counts, and the labels of the classes, a column each."""
 
     train: csr_matrix
     test: csr_matrix
@@ -88,7 +89,17 @@ def read_documents() -> list[Document]:
     return [document for split in ("train", "test") for document in documents if document["modapte"] == split]
 
 
-def prepare(documents: list[Document], preparation: Preparation) -> Collection:
+def labels_of(documents: list[Document], n_train: int, n_classes: int | None = N_CLASSES) -> tuple[Labels, list[str]]:
+    """Labels of the classes with most training documents, a column each; None: all that test documents have, too."""
+    topics = CountVectorizer(analyzer=set, dtype=np.int64)
+    labels = topics.fit_transform(document["topics"] for document in documents)
+    size, size_of_test = (np.asarray(part.sum(axis=0)).ravel() for part in (labels[:n_train], labels[n_train:]))
+    largest = np.argsort(-size, kind="stable")
+    largest = largest[(size * size_of_test)[largest] > 0] if n_classes is None else largest[:n_classes]
+    return labels[:, largest].toarray(), topics.get_feature_names_out()[largest].tolist()
+
+
+def prepare(documents: list[Document], preparation: Preparation, n_classes: int | None = N_CLASSES) -> Collection:
     """Count words and find the largest classes, both by the training documents alone."""
     n_train = sum(document["modapte"] == "train" for document in documents)
     texts = [f"{document['title'] or ''}\n{document['body'] or ''}" for document in documents]
@@ -96,12 +107,7 @@ def prepare(documents: list[Document], preparation: Preparation) -> Collection:
     train, test = vectorizer.fit_transform(texts[:n_train]), vectorizer.transform(texts[n_train:])
     for counts in (train, test):
         counts.data = COUNTS[preparation.counts](counts.data)
-    topics = CountVectorizer(analyzer=set, dtype=np.int64)
-    labels = topics.fit_transform(document["topics"] for document in documents)
-    size = np.asarray(labels[:n_train].sum(axis=0)).ravel()
-    largest = np.argsort(-size, kind="stable")[:N_CLASSES]
-    y = labels[:, largest].toarray()
-    classes = topics.get_feature_names_out()[largest].tolist()
+    y, classes = labels_of(documents, n_train, n_classes)
     return Collection(train, test, y[:n_train], y[n_train:], classes, preparation)
 
 
@@ -141,13 +147,16 @@ def naive_bayes(X: csr_matrix, y: Labels, other: csr_matrix) -> Array:
 def linear_svm(X: csr_matrix, y: Labels, other: csr_matrix) -> Array:
     """Raw score of a linear support vector machine with hinge loss, C = 1 over the mean squared length of a document.
 
-    That C does not depend on the scale of the features; it is the default of Joachims' SVMlight.
+    That C does not depend on the scale of the features; it is the default of Joachims' SVMlight. Without a document of
+    the class all scores are -1, the margin of the others.
     """
+    if not y.any():
+        return np.full(other.shape[0], -1.0)
     C = X.shape[0] / X.power(2).sum()
     return LinearSVC(loss="hinge", C=C, max_iter=100_000, random_state=0).fit(X, y).decision_function(other)
 
 
-CLASSIFIERS = {"naive Bayes": naive_bayes, "linear SVM": linear_svm}
+CLASSIFIERS = {"naive Bayes": naive_bayes, "linear SVM": linear_svm, "voted perceptron": voted_perceptron}
 
 
 def score_classes(collection: Collection, classifier: str) -> Iterator[Scores]:

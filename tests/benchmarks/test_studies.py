@@ -9,7 +9,17 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAPERS = ROOT / "benchmarks" / "papers"
-STUDIES = ["bennett_reuters", "calibration", "gev_real", "gev_synthetic", "nceas", "nceas_settings", "tailoring"]
+STUDIES = [
+    "bennett_further",
+    "bennett_reuters",
+    "bennett_suspects",
+    "calibration",
+    "gev_real",
+    "gev_synthetic",
+    "nceas",
+    "nceas_settings",
+    "tailoring",
+]
 NEED_DATA = [name for name in STUDIES if name != "gev_synthetic"]
 
 pytest.importorskip("joblib")
