@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     )
     from properly.persistence import load, load_metadata, save
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "__version__",
