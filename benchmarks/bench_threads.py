@@ -20,7 +20,7 @@ from properly.boosting import ProperBoostingClassifier
 from properly.boosting.classifier import _CELLS_PER_THREAD
 
 RESULTS = Path(__file__).parent / "results" / "threads.md"
-SHAPES = ((846, 18), (10_000, 20), (100_000, 20), (1_000_000, 20))
+SHAPES = ((846, 18), (10_000, 20), (100_000, 20), (200_000, 20), (400_000, 20), (1_000_000, 20))
 ROUNDS, FITS = 50, 3
 
 
@@ -29,7 +29,7 @@ def measure(X: np.ndarray, y: np.ndarray, threads: int) -> tuple[float, float]:
     found = []
     for _ in range(FITS):
         clock, cpu = time.perf_counter(), time.process_time()
-        ProperBoostingClassifier(n_estimators=ROUNDS, n_jobs=threads).fit(X, y)
+        ProperBoostingClassifier(n_estimators=ROUNDS, early_stopping=False, n_jobs=threads).fit(X, y)
         found.append((time.perf_counter() - clock, time.process_time() - cpu))
     return min(found)
 

@@ -27,6 +27,12 @@ SETTLED = ["abalone", "car", "german_credit", "mammography", "page_blocks", "pim
 SETTLED += ["winequality_red", "yeast"]
 LEFT_OUT = ("flights_3m",)  # dates
 MOST_ROWS, SMALL = 5000, 2000
+NOTE = [
+    "Where the default is more than 2 % behind, page_blocks and ecoli have 23 and 20 positives, and the difference is",
+    "within one standard error. That of nursery is not: its classes follow rules without noise, so that a tree that is",
+    "sure of them is right. An average over shrinkages instead of the most probable one, no bound for improbable",
+    "splits, and other prior odds did not change this.",
+]
 PRICES = [0.0, *np.geomspace(1e-4, 0.1, 15)]
 
 
@@ -80,6 +86,7 @@ def main() -> None:
     for title, names in (("settled on", SETTLED), ("judged on", judged)):
         lines += ["", f"| {title} | rows | positives | base rate | whole | best pruned | default | % |"]
         lines += ["|---|" + "---:|" * 7, *(row(name) for name in names)]
+    lines += ["", *NOTE]
     RESULTS.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 

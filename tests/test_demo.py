@@ -10,6 +10,7 @@ import pytest
 
 from properly.cli import demo, main, run_demo
 from properly.cli.main import terminal
+from properly.inputs.misuse import Misuse
 from properly.tables import read_table
 
 
@@ -60,5 +61,5 @@ def test_its_numbers_are_those_of_its_files(summary):
 
 def test_a_file_is_no_folder(tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(NotADirectoryError, match="is a file; give the name of a folder"):
+    with pytest.raises(Misuse, match="is a file; give the name of a folder"):
         run_demo(tmp_path / "file")

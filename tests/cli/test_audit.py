@@ -1,4 +1,6 @@
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -74,6 +76,20 @@ def test_several_classes(properly, write):
     assert done.summary["decision"] is None
     commas = properly("audit", "p.parquet", "--target", "y", "--probability", "p_cat, p_ant,p_bee", "--json")
     assert commas.summary == done.summary
+
+
+@pytest.mark.filterwarnings("default:p.csv, column 'y' holds:UserWarning")
+@pytest.mark.parametrize(("only", "ends"), [(0, "−infinite  −infinite to −"), (1, "infinite  ")])
+@pytest.mark.parametrize("options", [[], ["--costs", "1:20"]])
+def test_rows_of_one_class(properly, write, only, ends, options):
+    write("p.csv", predictions() | {"y": [only] * 800})
+    done = properly("audit", "p.csv", "--target", "y", "--probability", "p", *options)
+    assert done.code == 0, done.err
+    assert "The probabilities are not right" in done.out
+    assert re.search(rf"intercept +{ends}", done.out)
+    assert "not determined: every row is of one class" in done.out
+    page = Path("audit.html").read_text(encoding="utf-8")
+    assert ("the page starts with equal ones" in page) == (not options)
 
 
 def test_brackets_in_names_are_text(properly, write):

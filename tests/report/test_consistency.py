@@ -92,6 +92,13 @@ def test_twenty_pages_do_not_contradict_themselves():
         check(random_audit(seed))
 
 
+@pytest.mark.parametrize("rate", [0.0, 1.0])
+@pytest.mark.parametrize("n", [2, 40, 2_000])
+def test_pages_of_one_class_do_not_contradict_themselves(rate, n):
+    p = sc.expit(np.random.default_rng(n).normal(-3.0, 1.0, n))
+    check(audit(np.full(n, rate), p, classes=[0.0, 1.0], group=np.arange(n) % 2))
+
+
 @pytest.mark.slow
 def test_two_hundred_pages_do_not_contradict_themselves():
     for seed in range(20, 200):

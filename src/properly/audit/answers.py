@@ -105,6 +105,8 @@ def unknown(audit: Audit, name: str) -> str:
         return "every probability is 0"
     if audit.detectable.shift == 0.0:
         return "every probability is 0 or 1"
+    if audit.hit_rate in (0.0, 1.0):
+        return "every row is of one class" if audit.is_binary else "the most probable class is always or never true"
     return "the probabilities do not differ, or separate the classes"
 
 

@@ -39,7 +39,7 @@ class OperatingPoint(NamedTuple):
     threshold: float
     alerts: float
     precision: float  # the share of these rows that are positive; nan if there are none
-    recall: float  # the share of all positives that are among them
+    recall: float  # the share of all positives that are among them; nan if there are none
 
 
 @dataclass(frozen=True)
@@ -81,16 +81,17 @@ class ThresholdTable:
         hits, called = self.true_positives[k], self.true_positives[k] + self.false_positives[k]
         precision = float(hits / called) if called > 0.0 else np.nan
         alerts = float(called / (self.positives + self.negatives))
-        return OperatingPoint(float(self.thresholds[k]), alerts, precision, float(hits / self.positives))
+        recall = float(hits / self.positives) if self.positives > 0.0 else np.nan
+        return OperatingPoint(float(self.thresholds[k]), alerts, precision, recall)
 
     @property
-    def even_costs(self) -> tuple[float, float]:
+    def even_costs(self) -> tuple[float, float] | None:
         """Costs of a false positive and a false negative whose threshold is the share of positives; the smaller is 1.
 
-        With them it costs the same to call all rows positive and to call none so.
+        With them it costs the same to call all rows positive and to call none so. Rows of one class suggest no costs.
         """
         less = min(self.positives, self.negatives)
-        return self.positives / less, self.negatives / less
+        return (self.positives / less, self.negatives / less) if less > 0.0 else None
 
     def as_json(self) -> dict[str, Any]:
         """Plain lists for the page; the infinite threshold is None."""

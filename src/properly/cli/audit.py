@@ -9,6 +9,7 @@ example: properly audit predictions.parquet --target y --probability p --costs 1
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -219,12 +220,14 @@ def show(summary: dict[str, Any], console: Any) -> None:
 def _sizes(sizes: dict[str, Any], why_not: dict[str, str]) -> Any:
     """The sizes of the fault with their intervals."""
     number = properly.audit.formatting.number
-    rows = [
-        [name, f"not determined: {why_not[name]}", "–"]
-        if size is None
-        else [name, number(size["estimate"]), f"{number(size['low'])} to {number(size['high'])}"]
-        for name, size in sizes.items()
-    ]
+    rows = []
+    for name, size in sizes.items():
+        if size is None:
+            rows.append([name, f"not determined: {why_not[name]}", "–"])
+            continue
+        low, high = (end if each is None else each for each, end in ((size["low"], -inf), (size["high"], inf)))
+        estimate = (low if low == -inf else high) if size["estimate"] is None else size["estimate"]
+        rows.append([name, number(estimate), f"{number(low)} to {number(high)}"])
     return table_of(["", "estimate", "95 % interval"], rows)
 
 

@@ -16,6 +16,7 @@ import properly
 from properly.cli.arguments import Arguments
 from properly.cli.main import module_of, parse, table_of
 from properly.files import FilePath
+from properly.inputs.misuse import Misuse
 
 if TYPE_CHECKING:
     from properly.numeric.probabilities import Array
@@ -44,7 +45,7 @@ def run_demo(output: FilePath = "demo") -> dict[str, Any]:
     """
     folder = Path(output)
     if folder.exists() and not folder.is_dir():
-        raise NotADirectoryError(f"{output} is a file; give the name of a folder.")
+        raise Misuse(f"{output} is a file; give the name of a folder.")
     folder.mkdir(parents=True, exist_ok=True)
     truth, balanced, y = _write_tables(folder)
     steps = [

@@ -28,6 +28,9 @@ def threshold_section(findings: Findings) -> Markup | None:
     )
     if decision is not None:
         costs, start = (decision.false_positive, decision.false_negative), decision.choice.theoretical_threshold
+    elif audit.thresholds.even_costs is None:
+        costs, start = (1.0, 1.0), 0.5
+        explanation += " No costs were given: the page starts with equal ones."
     else:
         costs, start = audit.thresholds.even_costs, float(audit.rates[1])
         explanation += (
