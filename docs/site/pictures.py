@@ -1,17 +1,20 @@
-"""Draw the picture of the landing page again: ``python docs/site/pictures.py``."""
+"""Draw the pictures of the landing page and of the guide to diagnostics again: ``python docs/site/pictures.py``."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Any
 
 from matplotlib.figure import Figure
 from sklearn.linear_model import LogisticRegression
 
 from properly.datasets import make_rare_events
-from properly.diagnostics import reliability
+from properly.diagnostics import log_odds_fit, reliability
 from properly.prevalence import PriorCorrectedClassifier
 
 IMAGES = Path(__file__).parents[1] / "images"
+GUIDE = Path(__file__).parents[1] / "guides" / "diagnostics.md"
 
 
 def draw_landing() -> None:
@@ -28,5 +31,20 @@ def draw_landing() -> None:
     figure.savefig(IMAGES / "landing.png", dpi=110)
 
 
+def draw_diagnostics() -> None:
+    """From the data of the guide, whose blocks are run."""
+    of: dict[str, Any] = {}
+    for block in re.findall(r"^```python\n(.*?)^```$", GUIDE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE):
+        exec(block, of)
+    figure = Figure(figsize=(9.0, 4.2), layout="constrained")
+    for axes, scale in zip(figure.subplots(1, 2), ("probability", "log-odds"), strict=True):
+        reliability(of["y"], of["overconfident"]).plot(axes, scale=scale)
+    figure.savefig(IMAGES / "reliability.png", dpi=110)
+    fits = {"Platt": of["platt"], "asymmetric Laplace": "asymmetric_laplace"}
+    axes = log_odds_fit(of["y"][10_000:], of["score"][10_000:], fits).plot()
+    axes.figure.savefig(IMAGES / "log_odds_fit.png", dpi=110)
+
+
 if __name__ == "__main__":
     draw_landing()
+    draw_diagnostics()

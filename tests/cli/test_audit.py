@@ -90,6 +90,8 @@ def test_rows_of_one_class(properly, write, only, ends, options):
     assert "not determined: every row is of one class" in done.out
     page = Path("audit.html").read_text(encoding="utf-8")
     assert ("the page starts with equal ones" in page) == (not options)
+    assert "share of 1" in page
+    assert "most probable class is the true one" not in page
 
 
 def test_brackets_in_names_are_text(properly, write):

@@ -31,7 +31,7 @@ from properly.numeric.arrays import Array
 _FEATURES_AS = {"accept_sparse": "csr", "dtype": (np.float64, np.float32), "ensure_all_finite": "allow-nan"}
 _LARGEST_INT, _MOST_LEAVES = 2**31 - 1, 131_072  # of LightGBM
 _AT_ONCE = 30_000  # rows to predict; Ctrl-C is heard in between
-_CELLS_PER_THREAD = 1_000_000  # of the feature matrix; with fewer, a second thread costs more than it saves
+_CELLS_PER_THREAD = 5_000_000  # of the feature matrix; with fewer, a second thread costs more than it saves
 _STARTS = {"log loss": True, "base rate": False}
 _UNSAVED = ("_boosters", "held_out_proba_")  # read from texts again, and only of use with the training rows
 _GROWTHS = (
@@ -118,9 +118,9 @@ class ProperBoostingClassifier(LinkScoreClassifier):
     random_state : int, RandomState or None, default None
         Draws the folds, features, rows and thresholds.
     n_jobs : int or None, default None
-        Threads. None takes one for every million cells of X, so that small data are not slowed down by threads that
-        wait for one another; -1 takes all. "All" are as many as BLAS uses, which ``OMP_NUM_THREADS`` limits. A process
-        that was forked uses one, since those of its parent are gone.
+        Threads. None takes one for every five million cells of X, so that small data are not slowed down by threads
+        that wait for one another; -1 takes all. "All" are as many as BLAS uses, which ``OMP_NUM_THREADS`` limits. A
+        process that was forked uses one, since those of its parent are gone.
 
     Attributes
     ----------

@@ -46,10 +46,11 @@ def answer_section(findings: Findings) -> Markup:
     tiles = {"rows": count(n_rows)}
     if not np.isclose(audit.total, n_rows):
         tiles["total weight"] = count(audit.total)
-    if audit.auc is not None:
+    if audit.is_binary:
         tiles[f"share of {audit.classes[1]}"] = percent(audit.hit_rate)
         tiles["mean probability"] = percent(audit.confidence)
-        tiles["area under the ROC curve"] = number(audit.auc.area)
+        if audit.auc is not None:
+            tiles["area under the ROC curve"] = number(audit.auc.area)
     else:
         tiles["classes"] = str(len(audit.classes))
         tiles["most probable class is the true one"] = percent(audit.hit_rate)
