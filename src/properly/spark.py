@@ -21,6 +21,7 @@ for package in ("pyspark", "pandas"):
     require(package, "spark")
 
 import pandas as pd  # noqa: E402 - asked for by name above, so that a missing one is named with its extra
+import pyspark  # noqa: E402
 from pyspark.ml import Estimator, Model  # noqa: E402
 from pyspark.ml.functions import array_to_vector  # noqa: E402
 from pyspark.ml.param import Param, shared  # noqa: E402
@@ -49,12 +50,24 @@ class _Columns(
 ):
     """An estimator of scikit-learn's kind, and the columns that it reads and writes."""
 
-    def __init__(self, estimator: Any, **columns: Any) -> None:
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        featuresCol: str = "features",
+        inputCols: list[str] | None = None,
+        labelCol: str = "label",
+        weightCol: str | None = None,
+        probabilityCol: str = "probability",
+        predictionCol: str = "prediction",
+    ) -> None:
         super().__init__()
         self.estimator = estimator
         self._setDefault(featuresCol="features", labelCol="label")
         self._setDefault(probabilityCol="probability", predictionCol="prediction")
-        self._set(**{name: value for name, value in columns.items() if value is not None})
+        given = {"featuresCol": featuresCol, "inputCols": inputCols, "labelCol": labelCol, "weightCol": weightCol}
+        given |= {"probabilityCol": probabilityCol, "predictionCol": predictionCol}
+        self._set(**{name: value for name, value in given.items() if value is not None})
 
     def _features(self) -> list[str] | str:
         return self.getInputCols() if self.isSet("inputCols") else self.getFeaturesCol()
@@ -97,26 +110,8 @@ class SparkClassifier(_Columns, Estimator):
     >>> model.transform(frame).select("probability")  # doctest: +SKIP
     """
 
-    def __init__(
-        self,
-        estimator: Any,
-        *,
-        featuresCol: str | None = None,
-        inputCols: list[str] | None = None,
-        labelCol: str | None = None,
-        weightCol: str | None = None,
-        probabilityCol: str | None = None,
-        predictionCol: str | None = None,
-    ) -> None:
-        super().__init__(
-            estimator,
-            featuresCol=featuresCol,
-            inputCols=inputCols,
-            labelCol=labelCol,
-            weightCol=weightCol,
-            probabilityCol=probabilityCol,
-            predictionCol=predictionCol,
-        )
+    def __init__(self, estimator: Any, **columns: Any) -> None:
+        super().__init__(estimator, **columns)
         for name in estimator.get_params(deep=False):
             setattr(self, name, Param(self, name, f"{name} of {type(estimator).__name__}"))
 
@@ -143,23 +138,6 @@ class SparkModel(_Columns, Model):
     featuresCol, inputCols, probabilityCol, predictionCol :
         As in `SparkClassifier`.
     """
-
-    def __init__(
-        self,
-        estimator: Any,
-        *,
-        featuresCol: str | None = None,
-        inputCols: list[str] | None = None,
-        probabilityCol: str | None = None,
-        predictionCol: str | None = None,
-    ) -> None:
-        super().__init__(
-            estimator,
-            featuresCol=featuresCol,
-            inputCols=inputCols,
-            probabilityCol=probabilityCol,
-            predictionCol=predictionCol,
-        )
 
     def _transform(self, dataset: Any) -> Any:
         rows, classes = Spark(dataset, features=self._features()), self.estimator.classes_.tolist()
@@ -205,12 +183,17 @@ class _Writer(MLWriter):
     def saveImpl(self, path: str) -> None:
         own = self.instance.estimator.get_params(deep=False)
         columns = {param.name: value for param, value in self.instance._paramMap.items() if param.name not in own}
-        DefaultParamsWriter.saveMetadata(self.instance, path, self.sparkSession, paramMap=columns)
+        DefaultParamsWriter.saveMetadata(self.instance, path, _reached_by(self.sparkSession), paramMap=columns)
         with tempfile.TemporaryDirectory() as folder:
             save(self.instance._to_save(), Path(folder, "model.skops"))
             content = Path(folder, "model.skops").read_bytes()
         frame = self.sparkSession.createDataFrame([(bytearray(content),)], "model binary")
         frame.coalesce(1).write.parquet(f"{path}/model")
+
+
+def _reached_by(session: Any) -> Any:
+    """What Spark reads and writes metadata with: the session, before Spark 4 its context."""
+    return session if int(pyspark.__version__.partition(".")[0]) >= 4 else session.sparkContext
 
 
 class _Reader(MLReader):
@@ -219,7 +202,7 @@ class _Reader(MLReader):
         self.kind = kind
 
     def load(self, path: str) -> Any:
-        metadata = DefaultParamsReader.loadMetadata(path, self.sparkSession)
+        metadata = DefaultParamsReader.loadMetadata(path, _reached_by(self.sparkSession))
         (content,) = self.sparkSession.read.parquet(f"{path}/model").first()
         with tempfile.TemporaryDirectory() as folder:
             Path(folder, "model.skops").write_bytes(content)
