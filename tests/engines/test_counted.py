@@ -87,6 +87,21 @@ def test_calibrators(method, elsewhere):
         np.testing.assert_allclose(predicted, whole.predict_proba(score), atol=1e-9)
 
 
+def test_many_zeros_and_ones_are_no_scaled_scores():
+    p, y = np.repeat([0.0, 0.3, 0.7, 1.0], 50), np.repeat([0, 0, 1, 1], 50)
+    model = METHODS["platt"]().fit(Stream([(p[:, None], y)]))  # without a warning
+    assert model.input_ == "probability"
+    np.testing.assert_allclose(model.predict_proba(p), METHODS["platt"]().fit(p, y).predict_proba(p), atol=1e-9)
+
+
+@pytest.mark.xdist_group("dask")
+def test_columns_of_a_dask_frame(dask_client):
+    dask = pytest.importorskip("dask.dataframe")
+    rows = dask.from_pandas(frame(P, Y, WEIGHT + 0.5, GROUP), npartitions=3)
+    found = audit(rows["y"], rows["score"], sample_weight=rows["w"], group=rows["g"])
+    same_audit(found, audit(Y, P, sample_weight=WEIGHT + 0.5, group=GROUP))
+
+
 SCORES3 = RNG.normal(size=(N, 3)) * [1.0, 2.0, 1.5]
 Y3 = np.array(["a", "b", "c"])[(0.7 * SCORES3 + RNG.gumbel(size=(N, 3))).argmax(axis=1)]
 BY_SUMS = ("temperature", "vector", "matrix", "structured_matrix", "dirichlet")

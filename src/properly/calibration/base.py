@@ -80,6 +80,9 @@ class Calibrator(LogScoreClassifier):
                 found = counted_rows(scores, y, sample_weight, read=_single_column)
             except _SeveralColumns:
                 return self._fit_sums(learn, scores, y, sample_weight)
+            ends = (found.score == 0.0) | (found.score == 1.0)
+            if learn is INPUTS["auto"] and found.counts.of_probabilities and found.rows[ends].max(initial=0.0) > 1.0:
+                learn = INPUTS["probability"]  # counted once each, 0 and 1 would look like scores scaled to [0, 1]
             scores, y, sample_weight = found.score, found.y, found.weight
         return self._fit_read(learn, scores, y, sample_weight)
 
