@@ -82,7 +82,10 @@ class LinearModel:
 def linear_scores(X: Any, coef: Array) -> Array:
     """x·w + b for every row of coefficients, of shape (n, rows of coef)."""
     k = X.shape[1]
-    scores = matmul(X, coef[:, :k].T)
+    if len(coef) > 1 and isinstance(X, np.ndarray):
+        scores = (coef[:, :k] @ X.T).T  # the scores of a class lie side by side: sums over classes are faster
+    else:
+        scores = matmul(X, coef[:, :k].T)
     if not is_foreign(scores):
         scores = np.asarray(scores, dtype=np.float64)
     if coef.shape[1] > k:
@@ -329,6 +332,8 @@ def weighted_gram(X: Any, curvature: Array, width: int) -> Array:
     if is_foreign(X):
         design = X if width == k else beside(X, namespace(X).ones_like(curvature)[:, None])
         return design.T @ (design * curvature[:, None])
+    if np.all(curvature <= 0.0) and curvature.any():
+        return -weighted_gram(X, -curvature, width)
     by_columns = X.strides[0] < X.strides[1]  # then scaling the rows would scatter the columns
     scaled = np.empty((X.shape[0], width), order="F" if by_columns else "C")
     if np.all(curvature >= 0.0):  # with the square root the product is symmetric, and BLAS computes half of it
@@ -359,9 +364,10 @@ def hessian_product(block: Block, model: LinearModel, coef: Array, direction: Ar
 
 @dataclass
 class HessianDiagonal(Statistic):
-    """The diagonal of the expected curvature matrix."""
+    """The diagonal of the expected curvature matrix, and the features summed with the curvatures as weights."""
 
     diagonal: Array
+    total: Array
 
 
 def hessian_diagonal(block: Block, model: LinearModel, coef: Array) -> HessianDiagonal:
@@ -369,7 +375,8 @@ def hessian_diagonal(block: Block, model: LinearModel, coef: Array) -> HessianDi
         X, y, v = model.read(block, coef)
         curvature = model.composite._curvature_diagonal(y, v)
     squares = X.power(2) if sparse.issparse(X) else namespace(X).square(X)
-    return HessianDiagonal(_collect(squares, weighted(block, curvature), coef.shape[1]))
+    curvature, width = weighted(block, curvature), coef.shape[1]
+    return HessianDiagonal(_collect(squares, curvature, width), _collect(X, curvature, width))
 
 
 @dataclass

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
+from scipy.linalg import lapack
 
 from properly.inputs.scores import without_last_digits, zero_of
 from properly.numeric import functions as fn
@@ -122,8 +122,11 @@ class Waves:
 
     def __call__(self, score: Array) -> Array:
         rank = fn.interp(without_last_digits(score, self.zero), self.score, self.rank)
-        k = np.arange(1.0, _WAVES + 1.0)
-        return fn.cos(np.pi * rank[:, None] * constant(k, score)) / constant(k**1.5, score)
+        first = fn.cos(math.pi * rank)
+        waves = [first, 2.0 * first * first - 1.0]
+        while len(waves) < _WAVES:  # cos kθ = 2 cos θ cos (k-1)θ - cos (k-2)θ, several times as fast as cosines
+            waves.append(2.0 * first * waves[-1] - waves[-2])
+        return beside(*(wave[:, None] / k**1.5 for k, wave in enumerate(waves, start=1)))
 
 
 def for_two_classes(logits: Array, labels: Labels, waves: Waves) -> Iterator[Candidate]:
@@ -256,7 +259,7 @@ def apply(features: list[Array], coef: Array, offset: Array) -> Array:
     if xp is not np:
         columns = zip(columns_of(offset), features, parts, strict=True)
         return xp.stack([v + fn.matmul(own, part) if part.size else v for v, own, part in columns], axis=1)
-    logits = np.array(offset)
+    logits = np.array(offset, order="F")  # what is done class by class is twice as fast then
     for k, part in enumerate(parts):
         if part.size:
             logits[:, k] += features[k] @ part
@@ -309,13 +312,13 @@ class _Posterior:
 
     def step(self) -> Array:
         factor, scale = self.factor
-        return -np.asarray(linalg.cho_solve((factor, True), self.gradient / scale, check_finite=False) / scale)
+        return -np.asarray(lapack.dpotrs(factor, self.gradient / scale, lower=1)[0] / scale)
 
     @cached_property
     def _derivatives(self) -> tuple[Array, Array]:
         p, (codes, weight) = np.exp(self.log_p), self.labels
         gradient = self.precision @ self.coef
-        joint = np.concatenate([x * p[:, [k]] for k, x in enumerate(self.features)], axis=1)
+        joint = np.concatenate([x * p[:, k, None] for k, x in enumerate(self.features)], axis=1)
         hessian = self.precision - joint.T @ (joint * weight[:, None])
         end = 0
         for k, x in enumerate(self.features):

@@ -188,7 +188,8 @@ class BetaCalibration(BinaryCalibrator):
     def _fit_map(self, sample: BinarySample) -> LinearMap:
         features, kept = LogProbabilities(), [0, 1]
         while True:
-            fit = fit_log_odds(lambda score: features(score).T[kept].T, sample, noisy=False)
+            some = features if len(kept) == 2 else lambda score: features(score).T[kept].T
+            fit = fit_log_odds(some, sample, noisy=False)
             if not kept or fit.coef.min() >= 0.0:
                 break
             del kept[int(np.argmin(fit.coef))]
@@ -259,7 +260,8 @@ def _in_order(sample: BinarySample) -> BinarySample:
 
 
 _MAX_ITER = 50
-_TOLERANCE = 1e-6  # a Newton step this small, in units of the null loss, leaves an error of about its square
+_TOLERANCE = 3e-6  # a Newton step this small, in units of the null loss, leaves an error of about its square
+_CERTAIN = 1e-3  # the summed p(1-p) of rows that are all as good as certain
 
 
 class Targets(NamedTuple):
@@ -318,25 +320,27 @@ class NewtonSums(Statistic):
 
     gradient: Array
     hessian: Array
-    wrong: float  # weight of the rows that are not on the side of their class
+    wrong: float  # weight of the rows that are not on the side of their class; infinite where no one asks
 
 
 def newton_sums(block: Block, features: Features, coef: Array, targets: Targets) -> NewtonSums:
     columns = list(features(block.X).T)
-    v = np.full(len(block.y), coef[-1])
+    minus_v = np.full(len(block.y), -coef[-1])
     for x, w in zip(columns, coef, strict=False):
-        v += w * x
-    wrong = kernels.weighted(block, np.where(block.y, v <= 0.0, v >= 0.0)).sum()
+        minus_v -= w * x
     with np.errstate(over="ignore"):
-        p = np.exp(-v)
+        p = np.exp(minus_v)
         p += 1.0
         np.divide(1.0, p, out=p)
-    residual = p - (targets.rest + (targets.own - targets.rest) * block.y)
+    residual = p - (block.y if targets == Targets() else targets.rest + (targets.own - targets.rest) * block.y)
     p -= p * p
     residual, curvature = kernels.weighted(block, residual), kernels.weighted(block, p)
     width = len(coef)
     gradient, hessian = np.empty(width), np.empty((width, width))
     gradient[-1], hessian[-1, -1] = residual.sum(), curvature.sum()
+    wrong = np.inf  # it matters only where rows are as good as certain
+    if hessian[-1, -1] < _CERTAIN:
+        wrong = kernels.weighted(block, np.where(block.y, minus_v >= 0.0, minus_v <= 0.0)).sum()
     for i, x in enumerate(columns):
         bent = curvature * x
         gradient[i] = residual @ x
@@ -381,7 +385,7 @@ class _Likelihood:
     def point(self, coef: Array) -> _Point:
         sums = self.engine.reduce(newton_sums, self.features, coef, self.targets)
         # Noisy labels always have an optimum.
-        separated = self.targets == Targets() and sums.wrong == 0.0 and sums.hessian[-1, -1] < 1e-3
+        separated = self.targets == Targets() and sums.wrong == 0.0 and sums.hessian[-1, -1] < _CERTAIN
         return _Point(coef, sums.gradient + self.penalty * coef, sums.hessian + np.diag(self.penalty), separated)
 
     def _start(self, rate: float) -> Array:

@@ -11,6 +11,7 @@ from functools import partial, wraps
 from inspect import signature
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
@@ -24,6 +25,8 @@ from properly.engines.partitioned import PartitionedEngine
 from properly.engines.spark import Spark, SparkEngine
 from properly.engines.stream import Stream, StreamEngine
 from properly.kernels import Block
+
+_MANY = 2**16  # rows
 
 # The types of X, or the package that they come from.
 ENGINES: dict[type | str, type[Engine]] = {
@@ -75,13 +78,18 @@ def by_parts(method: Callable[..., Any], engines: type[Any] = Engine) -> Callabl
     @wraps(method)
     def predict(self: Any, X: Any, *more: Any, **named: Any) -> Any:
         engine = MemoryEngine if isinstance(X, Block) else engine_for(X)
-        if engine is MemoryEngine or not issubclass(engine, engines):
+        if not issubclass(engine, engines) or (engine is MemoryEngine and not _is_large(X)):
             return method(self, X, *more, **named)
         check_is_fitted(self)
         offset = signature(method).bind(self, X, *more, **named).arguments.get("offset")
         return prediction_engine(self, X, offset).map(partial(_predicted, self, method.__name__))
 
     return predict
+
+
+def _is_large(X: Any) -> bool:
+    """Whether X is an array in memory that is faster block by block, each in the cache."""
+    return type(X) is np.ndarray and X.ndim == 2 and len(X) >= _MANY
 
 
 def _predicted(estimator: Any, method: str, block: Block) -> Any:

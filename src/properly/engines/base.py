@@ -68,6 +68,10 @@ class Engine(ABC):
         """An engine over a sample of the rows, for a first fit to start from; None where that would not pay."""
         return None
 
+    def sampled(self, rows: int) -> tuple[Engine, float] | None:
+        """An engine over some of the rows, at least so many, and their share; None where that saves little."""
+        return None
+
 
 def combine_weights(weight: Array | None, codes: NDArray[np.intp], class_factor: Array | None) -> Array | None:
     """The weights of rows times the factors of their classes; None stands for 1 in either."""

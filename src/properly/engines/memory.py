@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, partial
 from threading import Lock
 from typing import Any, ClassVar, cast
 
@@ -17,6 +17,7 @@ from threadpoolctl import ThreadpoolController
 
 from properly.engines.base import Engine, Given, S, add_up, combine_weights
 from properly.inputs.features import checked_features
+from properly.inputs.finite import is_finite
 from properly.inputs.labels import checked_labels
 from properly.inputs.weights import checked_offset, checked_weight
 from properly.kernels import Block
@@ -24,8 +25,11 @@ from properly.numeric.arrays import namespace
 from properly.numeric.probabilities import Array
 
 BLOCK_BYTES = 2**21  # small enough for the cache, large enough for threads not to wait for each other
+_BLOCK_ROWS = 1024  # at least: products of matrices need them
 _CHUNK = 4  # blocks that are added up together, so that sums do not depend on the number of threads
 _SAMPLE_ROWS = 4096  # a sample has at least so many
+_LEAST = 2000  # rows of a sample for a curvature: with fewer nothing is gained
+_SPARSEST = 12  # one row in so many: a row far out, if it is among them, counts that much too much
 
 
 class MemoryEngine(Engine):
@@ -43,9 +47,11 @@ class MemoryEngine(Engine):
     ) -> None:
         self.X = X.tocsr() if sparse.issparse(X) else X
         self.y, self.weight, self.offset, self.fold = y, weight, offset, fold
+        self.cut: dict[int, Any] = {}  # sparse blocks, which take longer to cut than to add up
+        self.refuse: Callable[[], Any] | None = None  # says what is wrong with X, whose values were not checked yet
         n_rows, n_features = X.shape
         row_bytes = 12 * max(1, X.nnz // max(1, n_rows)) if sparse.issparse(X) else 8 * max(1, n_features)
-        self.block_rows = int(np.clip(BLOCK_BYTES // row_bytes, 64, 2**16))
+        self.block_rows = int(np.clip(BLOCK_BYTES // row_bytes, _BLOCK_ROWS, 2**16))
 
     @classmethod
     def of_training_data(
@@ -59,32 +65,67 @@ class MemoryEngine(Engine):
 
     @classmethod
     def of_new_data(cls, estimator: Any, X: Any, offset: Given) -> Engine:
-        X = checked_features(estimator, X, reset=False)
-        offset = checked_offset(offset, X.shape[0], len(estimator.classes_))
-        return cls(X, np.broadcast_to(np.intp(0), X.shape[0]), offset=offset)
+        table = checked_features(estimator, X, reset=False, finite=False)
+        offset = checked_offset(offset, table.shape[0], len(estimator.classes_))
+        engine = cls(table, np.broadcast_to(np.intp(0), table.shape[0]), offset=offset)
+        if table is X:  # its values are looked at block by block, while they are in the cache
+            engine.refuse = partial(checked_features, estimator, X, reset=False)
+        return engine
 
     def rows(self, which: Any) -> Block:
         """Some of the rows, by a slice or by their numbers."""
+        return self._beside(self.X[which], which)
+
+    def _beside(self, X: Any, which: Any) -> Block:
         weight, offset, fold = (None if x is None else x[which] for x in (self.weight, self.offset, self.fold))
-        return Block(self.X[which], self.y[which], weight, offset, fold)
+        return Block(X, self.y[which], weight, offset, fold)
 
     def block(self, start: int) -> Block:
-        block = self.rows(slice(start, start + self.block_rows))
-        return block if block.X.dtype == np.float64 else block._replace(X=block.X.astype(np.float64))
+        which = slice(start, start + self.block_rows)
+        if not sparse.issparse(self.X):
+            return self._beside(self.X[which].astype(np.float64, copy=False), which)
+        if start not in self.cut:
+            self.cut[start] = _rows_in_place(self.X, which)
+        return self._beside(self.cut[start], which)
 
     def blocks(self) -> Iterator[Block]:
         """The blocks, in the same order every time."""
         return (self.block(start) for start in self._starts())
 
     def map(self, function: Callable[[Block], Any]) -> Any:
-        return function(Block(self.X, self.y, self.weight, self.offset, self.fold))  # at once: nothing to join
+        if sparse.issparse(self.X):
+            return function(Block(self.X, self.y, self.weight, self.offset, self.fold))
+        starts, first = self._starts(), self._part(function, 0)
+        if len(starts) == 1:
+            return first
+        found = np.empty((self.X.shape[0], *first.shape[1:]), first.dtype)
+        found[: len(first)] = first
+
+        def fill(start: int) -> None:
+            found[start : start + self.block_rows] = self._part(function, start)
+
+        threads = number_of_threads()
+        if threads == 1:
+            for start in starts[1:]:
+                fill(start)
+        else:
+            with one_blas_thread(os.getpid()):
+                list(_pool(threads, os.getpid()).map(fill, starts[1:]))
+        return found
+
+    def _part(self, function: Callable[[Block], Any], start: int) -> Any:
+        block = self.block(start)
+        if self.refuse is not None and not is_finite(block.X):
+            self.refuse()
+        return function(block)
 
     def _starts(self) -> range:
         return range(0, self.X.shape[0], self.block_rows)
 
     def reduce(self, kernel: Callable[..., S], *params: Any) -> S:
         starts = self._starts()
-        chunks = [starts[i : i + _CHUNK] for i in range(0, len(starts), _CHUNK)]
+        size = _CHUNK if len(starts) > 8 * _CHUNK else 1
+        chunks = [starts[i : i + size] for i in range(0, len(starts), size)]
 
         def add_chunk(chunk: range) -> S:
             return add_up(kernel(self.block(start), *params) for start in chunk)
@@ -108,6 +149,25 @@ class MemoryEngine(Engine):
         if self.X.shape[0] < self.thin * max(_SAMPLE_ROWS, 50 * self.X.shape[1]):
             return None
         return type(self)(*self.rows(slice(None, None, self.thin)))
+
+    def sampled(self, rows: int) -> tuple[Engine, float] | None:
+        every = min(self.X.shape[0] // max(rows, _LEAST), _SPARSEST)
+        if every < 3:
+            return None
+        sample = type(self)(*self.rows(slice(None, None, every)))
+        if self.weight is None:
+            return sample, sample.X.shape[0] / self.X.shape[0]
+        share = float(cast(Array, sample.weight).sum()) / float(self.weight.sum())
+        return (sample, share) if share > 0.0 else None
+
+
+def _rows_in_place(X: Any, which: slice) -> Any:
+    """Rows of a CSR matrix that share its memory."""
+    ends = X.indptr[which.start : which.stop + 1]
+    entries = slice(int(ends[0]), int(ends[-1]))
+    shape = (len(ends) - 1, X.shape[1])
+    data = X.data[entries].astype(np.float64, copy=False)
+    return type(X)((data, X.indices[entries], ends - ends[0]), shape=shape, copy=False)
 
 
 def number_of_threads() -> int:

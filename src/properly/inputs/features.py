@@ -17,7 +17,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_X_y, validate_data
 
-from properly.inputs.finite import columns_named, refuse_dates
+from properly.inputs.finite import columns_named, is_finite, refuse_dates
 from properly.inputs.frames import (
     column_at,
     column_names,
@@ -55,13 +55,19 @@ class Columns(NamedTuple):
     categorical: list[NDArray[Any]]
 
 
-def checked_features(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
-    """X as an array or sparse matrix of numbers; records the features, or compares them with those of the fit."""
+def checked_features(estimator: BaseEstimator, X: Any, *, reset: bool, finite: bool = True) -> Any:
+    """X as an array or sparse matrix of numbers; records the features, or compares them with those of the fit.
+
+    With `finite` False the caller looks at the values of arrays of float64 himself, as a fit does.
+    """
     options = {
         "accept_sparse": ("csr", "csc"),
         "dtype": (np.float64, np.float32),
         "ensure_all_finite": not reset,  # a fit looks at the sums of squares instead, which saves it a pass
     }
+    if _is_plain(estimator, X, reset, finite and not reset):
+        estimator.n_features_in_ = X.shape[1]
+        return X
     refuse_dates(X)
     with columns_named(X):
         if not is_frame(X) or hasattr(X, "iloc"):
@@ -72,6 +78,17 @@ def checked_features(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
     if reset:
         estimator.n_features_in_ = X.shape[1]
     return X
+
+
+def _is_plain(estimator: Any, X: Any, reset: bool, finite: bool) -> bool:
+    """Whether X is an array that nothing is to be said about: scikit-learn's checks take longer than a small fit."""
+    if type(X) is not np.ndarray or X.dtype not in (np.float64, np.float32) or X.ndim != 2 or 0 in X.shape:
+        return False
+    if hasattr(estimator, "feature_names_in_"):
+        return False
+    if not reset and X.shape[1] != getattr(estimator, "n_features_in_", None):
+        return False
+    return not finite or is_finite(X)
 
 
 def checked_tensor(estimator: Any, X: Any, *, reset: bool) -> Any:

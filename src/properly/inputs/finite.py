@@ -36,6 +36,12 @@ def columns_named(X: Any) -> Iterator[None]:
         ) from error
 
 
+def is_finite(x: NDArray[Any]) -> bool:
+    """Whether all entries are: their sum tells, unless it overflows."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(x.sum()) or np.isfinite(x).all())
+
+
 def refuse_dates(X: Any) -> None:
     """Refuse columns of dates and times, of which scikit-learn says little, or which it takes for numbers."""
     if not is_frame(X):

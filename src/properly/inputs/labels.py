@@ -36,7 +36,10 @@ def checked_labels(
     require_labels(y)
     labels = _column(y, like)
     classes = found_classes(labels)
-    check_classification_targets(classes if len(classes) == 2 or is_foreign(labels) else labels)  # the latter is slow
+    if is_foreign(labels) or len(classes) > 2 or labels.dtype.kind not in "biuf":
+        check_classification_targets(
+            classes if len(classes) == 2 or is_foreign(labels) else labels
+        )  # the latter is slow
     if n_rows is not None:
         check_lengths(labels.shape[0], n_rows)
     require_several_classes(classes)
@@ -112,7 +115,8 @@ def found_classes(labels: NDArray[Any]) -> NDArray[Any]:
             raise ValueError(f"y must hold labels that have an order: {error}; turn them into text.") from error
     else:
         found = distinct_labels(labels)
-    check_array(found, ensure_2d=False, dtype=None, input_name="y")
+    if not (found.dtype.kind in "biuf" and np.isfinite(found).all()):
+        check_array(found, ensure_2d=False, dtype=None, input_name="y")
     if found.dtype.kind == "f" and (found != np.floor(found)).any():
         example = found[found != np.floor(found)][0]
         raise ValueError(
@@ -127,6 +131,8 @@ def _column(y: Any, like: Any = None, *, warn: bool = True) -> NDArray[Any]:
 
     An array of the library of `like` stays where it is.
     """
+    if type(y) is np.ndarray and y.ndim == 1:
+        return y
     refuse_masked(y, "y")
     refuse_distributed(y, "y")
     if is_foreign(y) and is_foreign(like):

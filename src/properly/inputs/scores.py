@@ -34,6 +34,9 @@ class BinarySample(NamedTuple):
     @property
     def class_weight(self) -> tuple[float, float]:
         """The weight of the rest and that of the class."""
+        if self.weight is None:
+            own = np.count_nonzero(self.positive)
+            return float(len(self.positive) - own), float(own)
         rest, own = np.bincount(self.positive, self.weight, 2)
         return float(rest), float(own)
 

@@ -18,7 +18,14 @@ from properly.links import Link, get_link
 from properly.losses.base import Loss, mix
 from properly.losses.table import canonical_loss, get_loss, is_canonical
 from properly.numeric.arrays import anywhere, floats, namespace, to_numpy
-from properly.numeric.probabilities import Array, product, require_no_missing, unwrap
+from properly.numeric.probabilities import (
+    Array,
+    Probabilities,
+    log_of_complement,
+    product,
+    require_no_missing,
+    unwrap,
+)
 
 
 @dataclass(frozen=True, init=False)
@@ -169,13 +176,15 @@ class Composite:
 
     def _scores_of(self, share: Array, positive: int) -> Array:
         """The scores at which the probabilities are the shares of the classes."""
-        return np.array([self.link.link(*_against_rest(share, positive))])
+        with np.errstate(all="ignore"):
+            return np.array([self.link._link(_against_rest(share, positive))], dtype=np.float64)
 
     def _null_loss(self, share: Array, positive: int) -> float:
         """The loss of forecasting the shares of the classes, or its scale where the loss has no lower bound."""
-        p, q = _against_rest(share, positive)
-        entropy = float(self.loss.entropy(p, q))
-        return entropy if np.isfinite(entropy) and entropy > 0.0 else float(self.loss.weight(p, q) * p * q)
+        at = _against_rest(share, positive)
+        with np.errstate(all="ignore"):
+            entropy = float(mix(at.p, *self.loss._losses(at), at.q))
+            return entropy if np.isfinite(entropy) and entropy > 0.0 else float(self.loss._weight(at) * at.p * at.q)
 
     def _other_probability(self, y: NDArray[np.bool_], v: Array) -> Array:
         """The probability of the class that a row does not have."""
@@ -205,8 +214,9 @@ def _broadcast(x: Array, y: Array) -> Array:
     return x if x.shape == y.shape else namespace(x).broadcast_arrays(x, y)[0]
 
 
-def _against_rest(share: Array, positive: int) -> tuple[float, float]:
-    return float(share[positive]), float(np.delete(share, positive).sum())
+def _against_rest(share: Array, positive: int) -> Probabilities:
+    p, q = np.asarray(share[positive]), np.asarray(np.delete(share, positive).sum())
+    return Probabilities(p, q, log_of_complement(p, q), log_of_complement(q, p))
 
 
 def _checked(y: ArrayLike, v: ArrayLike) -> tuple[Array, Array]:

@@ -214,7 +214,8 @@ def _resampled_means(
     at_once, found = max(1, _DRAWS_AT_ONCE // size), []
     for start in range(0, n_resamples, at_once):
         draw = generator.randint(size, size=(min(at_once, n_resamples - start), size), dtype=np.int32)
-        found.append([each[draw].sum(axis=1) for each in sums] / masses[draw].sum(axis=1))
+        mass = size if weight is None and size == differences.shape[1] else masses[draw].sum(axis=1)
+        found.append(np.array([each[draw].sum(axis=1) for each in sums]) / mass)
     return sums.sum(axis=1) / masses.sum(), np.concatenate(found, axis=1)
 
 

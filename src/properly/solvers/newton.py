@@ -9,14 +9,16 @@ from enum import Enum
 import numpy as np
 
 from properly.numeric.probabilities import Array
-from properly.solvers.directions import ConjugateGradientDirection, Direction, NewtonDirection, Point, Problem
+from properly.solvers.directions import Direction, NewtonDirection, Point, Problem
+from properly.solvers.limited_memory import ConjugateGradientDirection, LimitedMemoryDirection
 from properly.solvers.proximal import ProximalNewtonDirection
 
 # With more coefficients than this, conjugate gradients are cheaper than the curvature matrix: for one score, and for a
 # softmax of up to ten classes, whose matrix has a block for every pair of scores. Problems that are not convex need a
 # hundred iterations with them, since they use the expected curvature only, and ten with the matrix.
-_WHOLE_MATRIX, _WHOLE_SOFTMAX_MATRIX, _WHOLE_SOFTMAX_SCORES = 400, 200, 10
+_WHOLE_MATRIX, _WHOLE_SOFTMAX_MATRIX, _WHOLE_SOFTMAX_SCORES = 400, 1000, 20
 _WHOLE_MATRIX_IF_NOT_CONVEX = 1500
+_CLOSE = 0.01  # a relative Newton decrement
 _WHERE_DEAR = 2  # times as many where passes are dear, since conjugate gradients take one for every product
 
 
@@ -62,6 +64,7 @@ def minimise(problem: Problem, start: Array, tol: float, max_iter: int) -> Solut
     history: list[float] = []
 
     def ended(status: Status, n_iter: int) -> Solution:
+        n_iter = -(-n_iter // direction.steps_per_iteration)
         return Solution(at.coef, status, max(1, n_iter), problem.passes, history[-1] if history else np.nan, history)
 
     def renewed(at: Point) -> tuple[Array, float]:
@@ -69,29 +72,36 @@ def minimise(problem: Problem, start: Array, tol: float, max_iter: int) -> Solut
             direction.refresh(at, False)
         return direction.step(at)
 
+    def followed(at: Point, new: Point, size: float) -> tuple[Array, float, bool]:
+        if new.hessians or size > direction.keeps_below * scale:
+            return *renewed(new), True
+        direction.learn(at, new)
+        return *direction.step(new), False
+
     if not np.isfinite(at.gradient).all():
         return ended(Status.STALLED, 0)
     direction.refresh(at, False)
     fresh = True
     step, size = direction.step(at)
     history.append(size / scale)
-    for iteration in range(max_iter):
+    for iteration in range(max_iter * direction.steps_per_iteration):
+        if size <= tol * scale and direction.quasi_newton:
+            step, size = direction.confirm(at)
         if size <= tol * scale and problem.kinked and not fresh:
             (step, size), fresh = renewed(at), True
         if size <= tol * scale and not direction.incomplete:
+            if direction.from_sample:  # steps gain a digit or less: the last one, which costs nothing, is worth taking
+                at = at._replace(coef=at.coef + step)
             return ended(Status.CONVERGED, iteration)
         step = _bounded(problem, at, step)
         new = problem.point(at.coef + step)
-        contraction, new_step, new_size = np.inf, step, np.inf
+        contraction, new_step, new_size, new_fresh = np.inf, step, np.inf, False
         if np.isfinite(new.gradient).all():
-            if new.hessians:
-                new_step, new_size = renewed(new)
-            else:
-                direction.learn(at, new)
-                new_step, new_size = direction.step(new)
+            new_step, new_size, new_fresh = followed(at, new, size)
             contraction = new_size / size if size > 0.0 else 1.0
-        if not _accepted(problem, at, step, new, contraction):
-            if not fresh:  # perhaps because of the old curvature
+        if not _accepted(problem, at, step, new, 0.0 if direction.quasi_newton else contraction):
+            old = not (fresh or direction.quasi_newton)
+            if old or direction.sharpen(size <= _CLOSE * scale):  # perhaps because of the curvature
                 (step, size), fresh = renewed(at), True
                 continue
             length = search(problem, at, step) if np.isfinite(step).all() else 0.0
@@ -99,13 +109,19 @@ def minimise(problem: Problem, start: Array, tol: float, max_iter: int) -> Solut
                 precise = size <= 100.0 * tol * scale and not direction.incomplete
                 return ended(Status.CONVERGED if precise else Status.STALLED, iteration + 1)
             new, contraction = problem.point(at.coef + length * step), 1.0
-        at, fresh = new, bool(new.hessians)
-        if contraction > 0.1 or direction.incomplete:
+            new_step, new_size, new_fresh = followed(at, new, size)
+        at, fresh = new, new_fresh
+        if (contraction > direction.slow and not fresh) or direction.incomplete:
+            if contraction > 0.6:
+                direction.sharpen(new_size <= _CLOSE * scale)
             (new_step, new_size), fresh = renewed(at), True
         step, size = new_step, new_size
         history.append(size / scale)
+        if isinstance(direction, LimitedMemoryDirection) and direction.gives_way(history, tol):
+            direction = NewtonDirection(problem)
+            (step, size), fresh = renewed(at), True
     converged = size <= tol * scale and not direction.incomplete
-    return ended(Status.CONVERGED if converged else Status.OUT_OF_ITERATIONS, max_iter)
+    return ended(Status.CONVERGED if converged else Status.OUT_OF_ITERATIONS, iteration + 1)
 
 
 def shrinks_linearly(sizes: Sequence[float] | Array) -> bool:
@@ -134,9 +150,9 @@ def _accepted(problem: Problem, at: Point, step: Array, new: Point, contraction:
     if not np.isfinite(contraction):
         return False
     lasso = problem.lasso_change(at.coef, step, np.ones(1))[0]
-    promised = float(np.sum(at.gradient * step)) + lasso
+    promised = float(np.vdot(at.gradient, step)) + lasso
     if problem.convex:
-        slope = float(np.sum(new.gradient * step)) + problem.lasso_slope(new.coef, step)
+        slope = float(np.vdot(new.gradient, step)) + problem.lasso_slope(new.coef, step)
         return contraction <= 0.7 and slope <= 0.1 * abs(promised)
     change = new.value - at.value + lasso
     return bool(change <= 1e-4 * promised or (contraction <= 0.7 and abs(change) <= 1e-12 * abs(at.value)))
@@ -151,7 +167,7 @@ def _direction_for(problem: Problem, coef: Array) -> Direction:
         largest = _WHOLE_MATRIX_IF_NOT_CONVEX
     if coef.size <= largest and len(coef) <= _WHOLE_SOFTMAX_SCORES:
         return NewtonDirection(problem)
-    return ConjugateGradientDirection(problem)
+    return LimitedMemoryDirection(problem) if problem.convex else ConjugateGradientDirection(problem)
 
 
 def fuses(problem: Problem, start: Array) -> bool:

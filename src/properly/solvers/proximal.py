@@ -25,6 +25,8 @@ class ProximalNewtonDirection(Direction):
     gradients.
     """
 
+    keeps_below = 0.02  # steps are dear, and rarely good enough with an old curvature farther away
+
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
         self.whole_matrix = problem.n_features <= _ALL_FEATURES
@@ -91,6 +93,7 @@ class _QuadraticModel:
         # A tiny ridge, so that the root exists; the exact solution on the support removes its effect.
         jitter = 1e-10 * np.diag(self.reduced) + 1e-14 * squares[feature] + SMALLEST_NORMAL
         self.root, self.positive = _root(self.reduced + np.diag(jitter))
+        self.gram = np.ascontiguousarray(self.reduced + np.diag(jitter) if self.positive else self.root.T @ self.root)
         intercepts = linalg.eigvalsh(hessian[np.ix_(free, free)]) if free.any() else np.zeros(1)
         self.positive &= bool(intercepts[0] >= -1e-8 * abs(intercepts[-1]))
 
@@ -114,7 +117,10 @@ class _QuadraticModel:
             _, path, _ = lasso_path(
                 self.root,
                 linalg.solve_triangular(self.root, target, trans="T", check_finite=False),
+                precompute=self.gram,
+                Xy=target,
                 alphas=[lasso / rows],
+                check_input=False,
                 coef_init=start.copy(),  # it is overwritten
                 tol=1e-7,
                 max_iter=2000,
