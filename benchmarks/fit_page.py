@@ -107,6 +107,11 @@ def against_best(records: dict[Any, Any], means: pd.DataFrame, test_rows: dict[A
     for name, losses in means.dropna(subset=[OURS]).iterrows():
         peer = losses.drop(OURS).idxmin()
         splits = [split for table, split in test_rows if table == name and _both(records, name, split, peer)]
+        if not splits:
+            lines.append(
+                f"| {name} | {peer} | {losses[OURS] / losses[peer]:.3f} | {losses[OURS] - losses[peer]:+.4f} | – | |"
+            )
+            continue
         ours, theirs = (
             np.concatenate([records[name, split, each]["losses"] for split in splits]) for each in (OURS, peer)
         )
@@ -127,7 +132,9 @@ def against_best(records: dict[Any, Any], means: pd.DataFrame, test_rows: dict[A
 
 
 def _both(records: dict[Any, Any], name: str, split: int, peer: str) -> bool:
-    return (name, split, OURS) in records and (name, split, peer) in records
+    """Whether the losses of all rows are known of both; of runs that were kept as a line of fit.csv they are not."""
+    found = [records.get((name, split, method)) for method in (OURS, peer)]
+    return all(each is not None and len(each["losses"]) for each in found)
 
 
 def audits_and_times(frame: pd.DataFrame) -> list[str]:

@@ -60,7 +60,7 @@ def autogluon(train: pd.DataFrame, y: NDArray[np.int64], test: pd.DataFrame) -> 
 
 def _names(y: NDArray[np.int64]) -> NDArray[Any]:
     """Classes as texts that sort as their codes do."""
-    return np.array([f"class {code}" for code in range(10)])[y]
+    return np.array([f"class {code:02}" for code in range(100)])[y]
 
 
 def _fitted(model: Any) -> Method:

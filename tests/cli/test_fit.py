@@ -1,13 +1,18 @@
 """``properly fit``."""
 
+import time
+from inspect import signature
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet
 import pytest
 from numpy.testing import assert_allclose
 
 from properly import load, load_metadata
+from properly.cli import fit_table, predict_table
+from properly.comparison import BestProbabilities
 from properly.comparison.candidates import AUTO, CANDIDATES, Setting, build_candidates, checked_methods
 from properly.metrics import log_loss
 from properly.tables import read_table
@@ -324,3 +329,47 @@ def test_a_full_disk(properly, train, tmp_path):
     assert "full" in done.err
     assert done.err.count("\n") == 1
     assert not (tmp_path / "fit.html").exists()
+
+
+def test_every_option_is_there_in_python_and_on_the_command_line():
+    """`BestProbabilities` is told about rows and classes by its data, the command by names of columns."""
+    same = {"folds": "cv", "categories": "categorical_features", "seed": "random_state", "weight": "sample_weight"}
+    files = {"table", "output", "report", "key_file", "separator", "decimal"}
+    columns = {"target", "features", "ignore", "positive"}  # y, X, and the order or the dict of the classes
+    command = {*signature(fit_table).parameters} - files - columns
+    command |= {*signature(predict_table).parameters} & {"unseen"}
+    python = {*signature(BestProbabilities).parameters, *signature(BestProbabilities.fit).parameters}
+    own = {"self", "X", "y", "progress", "class_names"}
+    assert {same.get(name, name) for name in command} == python - own
+
+
+def _odd_tables():
+    random = np.random.default_rng(0)
+    x, words = random.normal(size=3000), [f"word {k}" for k in random.integers(0, 10_000, 3000)]
+    wide = random.normal(size=(300, 2000))
+    return {
+        "10 rows": {"x": x[:10], "c": list("abcdeabcde"), "y": [0, 1] * 5},
+        "constant columns": {"x": np.ones(200), "c": ["same"] * 200, "y": [0, 1, 1, 1] * 50},
+        "a class of 3 rows": {"x": x[:203], "y": ["c"] * 3 + ["a", "b"] * 100},
+        "2,000 columns": {f"x{j}": wide[:, j] for j in range(2000)} | {"y": (wide[:, 0] > 0).astype(int)},
+        "10,000 words": {"t": words, "u": words[::-1], "x": x, "y": (x + random.normal(size=3000) > 0).astype(int)},
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", _odd_tables())
+def test_odd_tables_have_honest_models(tmp_path, name):
+    """In bounded time, no worse than the shares of the classes beyond the noise, and with whole probabilities."""
+    table = _odd_tables()[name]
+    path, model = tmp_path / "table.parquet", tmp_path / "model.skops"
+    pa.parquet.write_table(pa.table(table), path)
+    start = time.process_time()
+    summary = fit_table(path, target="y", output=model, report=tmp_path / "fit.html")
+    assert time.process_time() - start < 300.0
+    chosen = next(each for each in summary["leaderboard"] if each["name"] == summary["chosen"])
+    share = np.unique(table["y"], return_counts=True)[1] / len(table["y"])
+    base = -share @ np.log(share)
+    assert chosen["log_loss"] < base + 2.0 * chosen["standard_error"] + 0.01
+    p = load(model).predict_proba(read_table(path))
+    assert np.isfinite(p).all()
+    assert_allclose(p.sum(axis=1), 1.0, atol=1e-12)

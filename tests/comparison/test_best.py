@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import time
+from copy import copy
 
 import numpy as np
 import pytest
@@ -35,14 +36,14 @@ def rows():
 
 @pytest.fixture(scope="module")
 def fitted(rows):
-    """Models of about the same quality, which are averaged."""
+    """Models of which each finds something that others miss, so that they are averaged."""
     X, y = rows
-    noise = np.random.default_rng(4).random(1200)
-    y = np.where(noise < 1 / (1 + np.exp(-0.7 * X[:, 1] - 0.5 * (X[:, 2] == 1))), "yes", "no")
+    v = X[:, 1] + np.abs(X[:, 0]) - 1.0 + 0.5 * X[:, 0] * X[:, 1]
+    y = np.where(np.random.default_rng(4).random(1200) < 1 / (1 + np.exp(-v)), "yes", "no")
     return BestProbabilities(FAST, categorical_features=[2]).fit(X, y)
 
 
-def test_models_of_the_same_quality_are_averaged(fitted):
+def test_models_that_complement_one_another_are_averaged(fitted):
     assert fitted.comparison_.choice == AVERAGE
     assert len(fitted.parts_) > 1
     assert {part.name for part in fitted.parts_} <= set(FAST.split(","))
@@ -80,8 +81,11 @@ def test_weights_minimise_the_penalised_log_loss():
     log_p = -np.logaddexp(0.0, np.stack([scores, -scores], axis=2))
     b = average_weights(log_p, y)
 
+    prior = (-log_p[:, np.arange(300), y].mean(axis=1)) ** (-4 * 300 / 500)
+    prior /= prior.sum()
+
     def objective(b):
-        return -average(log_p, b)[np.arange(300), y].sum() + 30.0 * np.sum((b - 0.5) ** 2)
+        return -average(log_p, b)[np.arange(300), y].sum() + 30.0 * np.sum((b - prior) ** 2)
 
     grid = np.stack(np.meshgrid(np.linspace(0, 3, 61), np.linspace(0, 3, 61)), axis=-1).reshape(-1, 2)
     assert objective(b) <= min(map(objective, grid)) + 1e-9
@@ -89,6 +93,15 @@ def test_weights_minimise_the_penalised_log_loss():
     assert_allclose(slope, 0.0, atol=1e-3)
     assert b[1] > b[0]  # the less noisy model
     assert_allclose(average_weights(log_p[:, :1], y[:1]), 0.5, atol=0.05)  # one row says nothing
+
+
+def test_models_that_miss_a_rule_without_exceptions_do_not_count():
+    """Equal prior weights would spoil what the one that has found it says: a few rows hardly change weights."""
+    y = np.arange(200) % 2
+    sure, rough = (np.log(np.where(np.eye(2)[y] == 1, p, 1 - p)) for p in (0.999, 0.8))
+    log_p = np.stack([sure, rough, rough, rough])
+    together = -average(log_p, average_weights(log_p, y))[np.arange(200), y].mean()
+    assert together < 1.2 * -np.log(0.999)
 
 
 def test_one_model_alone_is_itself(rows):
@@ -107,7 +120,7 @@ def test_settings_are_chosen_on_the_other_folds(rows):
     """By hand: the log loss of every penalty on every fold, and for each fold the best penalty of the others."""
     X, y = rows
     X, codes = X[:400], np.searchsorted(["no", "yes"], y[:400])
-    divided = Rows.divided(codes, 3, None, 0, None, None, True)
+    divided = Rows.divided(np.unique(codes), codes, 3, None, 0, None, None, True)
     options = list(CANDIDATES["logistic"].options(_setting(divided)))[:4]  # none of which is left early
     folds, found = divided.folds[0], []
     for option in options:
@@ -169,7 +182,7 @@ def test_inner_folds_follow_groups():
     """GEV regression chooses its shape on folds of its own: rows of a group stay together there, too."""
     random = np.random.default_rng(0)
     codes, group = random.integers(0, 2, 300), np.arange(300) // 6
-    rows = Rows.divided(codes, 5, None, 0, group, None, True)
+    rows = Rows.divided(np.unique(codes), codes, 5, None, 0, group, None, True)
     at = np.flatnonzero(rows.folds[0] != 2)
     splits = with_folds(GEVCanonicalRegressionCV(), rows, at).cv
     assert len(splits) == 4
@@ -300,15 +313,22 @@ def test_data_that_say_nothing():
         BestProbabilities("logistic").fit(np.zeros((5, 1)), np.zeros(5))
 
 
-def test_a_failing_candidate_of_auto_is_left_out(rows, monkeypatch):
+@pytest.mark.parametrize("error", [ValueError("no luck"), np.linalg.LinAlgError("no luck"), TypeError("a fault")])
+def test_a_failing_candidate_of_auto_is_left_out(rows, monkeypatch, error):
+    """If the data are the cause; a fault of the code must come to light."""
     X, y = rows
 
     class Failing(ProperLinearClassifier):
         def fit(self, *args, **kwargs):
-            raise RuntimeError("no luck")
+            raise error
 
     monkeypatch.setattr("properly.comparison.candidates.AUTO", ("logistic", "failing"))
     monkeypatch.setitem(CANDIDATES, "failing", Candidate("", lambda setting: iter([Option(None, Failing())])))
+    if isinstance(error, TypeError):
+        for method in ("auto", "failing"):
+            with pytest.raises(TypeError, match="a fault"):
+                BestProbabilities(method).fit(X, y)
+        return
     model = BestProbabilities().fit(X, y)
     assert "failing was left out: no luck" in model.notes_
     with pytest.raises(ValueError, match="failing: no luck"):
@@ -332,6 +352,8 @@ def test_unseen_categories_are_told(rows, fitted):
     new[3, 2] = np.nan
     with pytest.warns(UserWarning, match="column '2': 2 rows have a category that did not occur in training, first '7"):
         told = fitted.predict_proba(new)
+    with pytest.raises(ValueError, match=r"column '2': the category '7\.0' did not occur in training"):
+        copy(fitted).set_params(unseen="refuse").predict_proba(new)
     new[:2, 2] = np.nan
     assert_array_equal(told, fitted.predict_proba(new))
 
@@ -419,3 +441,22 @@ def test_methods_must_be_names(rows, method):
     X, y = rows
     with pytest.raises(ValueError, match="method must be a name or a list of names"):
         BestProbabilities(method).fit(X, y)
+
+
+def test_a_rule_without_exceptions_is_found():
+    """Of two categories that must be equal, in arbitrary codes: boosting must not be shrunk, nor spoiled by others."""
+    random = np.random.default_rng(0)
+    X = random.integers(0, 4, size=(900, 5)).astype(np.float64)
+    y = np.array([2, 0, 3, 1])[X[:, 0].astype(int)] == X[:, 1]
+    model = BestProbabilities("logistic,boosting,forest", categorical_features=range(5), cv=3).fit(X[:600], y[:600])
+    assert log_loss(y[600:], model.predict_proba(X[600:])) < 0.01
+
+
+def test_messages_name_the_classes(rows):
+    X, y = rows
+    codes, names = (y == "yes").astype(int), ["stays", "leaves"]
+    for given in ({"group": codes}, {"time": np.argsort(np.argsort(codes, kind="stable"))}):
+        with pytest.raises(ValueError, match=r"class '(stays|leaves)'"):
+            BestProbabilities("logistic").fit(X, codes, **given, class_names=names)
+    with pytest.raises(ValueError, match="class_names must name the 2 classes, got 1 names"):
+        BestProbabilities("logistic").fit(X, codes, class_names=["stays"])

@@ -6,6 +6,7 @@ import pytest
 
 from properly.boosting import ProperBoostingClassifier
 from properly.calibration import CalibratedClassifier
+from properly.comparison import BestProbabilities
 from properly.linear import GEVCanonicalRegressionCV, ProperLinearClassifier
 from properly.onnx import to_onnx
 from properly.prevalence import PriorCorrectedClassifier
@@ -65,13 +66,15 @@ def run(model, table):
         ProperBoostingClassifier(n_estimators=10, categorical_features=ENCODER.categorical_, random_state=0),
         CalibratedClassifier(with_features(ProperLinearClassifier()), cv=2),
         PriorCorrectedClassifier(with_features(ProperLinearClassifier()), "from y", 0.01),
+        BestProbabilities("logistic,kernel,boosting,extra_trees", cv=2, categorical_features=ENCODER.categorical_),
     ],
     ids=lambda model: type(model).__name__,
 )
 def test_models_of_properly_fit(classifier):
-    if isinstance(classifier, ProperBoostingClassifier):
+    if isinstance(classifier, ProperBoostingClassifier | BestProbabilities):
         pytest.importorskip("lightgbm")
     model = TableClassifier(ENCODER, classifier.fit(ENCODER.transform(TABLE), Y), ["no", "yes"])
+    assert not isinstance(classifier, BestProbabilities) or len(classifier.parts_) == 4
     label, probabilities = run(model, TABLE)
     np.testing.assert_allclose(probabilities, model.predict_proba(TABLE), rtol=1e-12)
     assert np.array_equal(label, model.predict(TABLE))

@@ -9,7 +9,8 @@ from properly.calibration import CalibratedClassifier
 from properly.linear import GEVCanonicalRegressionCV, ProperLinearClassifier
 from properly.prevalence import PriorCorrectedClassifier
 from properly.tables import LinearFeatures, TableEncoder, WithFeatures
-from properly.tables.importances import EFFECT, GAIN, feature_names, importances_of
+from properly.tables.encoder import Column
+from properly.tables.importances import EFFECT, GAIN, feature_names, importances_of, shuffled_importances
 from properly.tree import ProperTreeClassifier
 
 
@@ -115,3 +116,15 @@ def test_what_is_inside_a_calibrated_model_counts(rows):
 def test_other_models_have_none(rows):
     encoder, X, y = rows
     assert importances_of(GaussianNB().fit(np.nan_to_num(X), y), encoder.columns_) is None
+
+
+def test_shuffling_counts_weights():
+    """A column that matters only in rows of weight 0 does not matter."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(400, 2))
+    first = np.arange(400) < 200
+    y = np.where(first, X[:, 0] > 0, X[:, 1] > 0).astype(int)
+    columns = [Column("a", "number"), Column("b", "number")]
+    model = ProperLinearClassifier().fit(X, y)
+    assert shuffled_importances(model, X, y, columns, 0, first.astype(float)).features == ("a", "b")
+    assert shuffled_importances(model, X, y, columns, 0, (~first).astype(float)).features == ("b", "a")

@@ -39,6 +39,7 @@ _GROWTHS = (
     Growth(8, 5, 1.0, 0.7, 1.0, True),
     Growth(31, 5, 3.0, 0.5, 0.7, False),
     Growth(6, 10, 1.0, 0.5, 0.8, False),
+    Growth(31, 20, 0.0, 1.0, 1.0, False),
 )
 
 
@@ -85,8 +86,9 @@ class ProperBoostingClassifier(LinkScoreClassifier):
         Factor on every tree.
     num_leaves, min_samples_leaf : int or None, default None
         The largest number of leaves of a tree (2 makes stumps, that is an additive model), and the smallest number of
-        rows in a leaf. For these and the next four, None means that four ways of growing trees are tried; what you set
-        holds in all of them. Without held-out rows the first way is taken.
+        rows in a leaf. For these and the next four, None means that five ways of growing trees are tried; what you set
+        holds in all of them. Without held-out rows the first way is taken. The last is for tables without noise, in
+        which a rule decides: a tree that may not see all features, or whose leaves are shrunk, cannot state it.
 
         ==========  ================  =================  ============  ===========  ===========
         num_leaves  min_samples_leaf  l2_regularization  max_features  max_samples  extra_trees
@@ -95,9 +97,11 @@ class ProperBoostingClassifier(LinkScoreClassifier):
         8           5                 1                  0.7           1            True
         31          5                 3                  0.5           0.7          False
         6           10                1                  0.5           0.8          False
+        31          20                0                  1             1            False
         ==========  ================  =================  ============  ===========  ===========
     l2_regularization : float or None, default None
         Ridge penalty on the leaves, in the unit of log loss: as much as rows of weight 1 whose p (1-p) add up to this.
+        With 0, splits between categories are not smoothed either, as LightGBM otherwise does.
     max_features, max_samples : float or None, default None
         The share of features that a tree may use, and of rows that it is fitted to.
     extra_trees : bool or None, default None
@@ -153,7 +157,8 @@ class ProperBoostingClassifier(LinkScoreClassifier):
     -----
     Missing values (nan) go to the side of a split where the loss is smaller. A category that was not seen in training
     counts as missing. Weights multiply losses, so weight 2 is the row twice and weight 0 none, but bins are made by
-    counting rows, and folds are drawn row by row: a row given twice is not quite a row of weight 2. LightGBM
+    counting rows, and folds are drawn row by row: a row given twice is not quite a row of weight 2; of several classes,
+    one whose rows all have weight 0 takes its share of the random draws. LightGBM
     estimates the number of rows in a leaf from its share of the curvature, so `min_samples_leaf` holds only roughly;
     and it reads features below 1e-35 in size as 0.
 
@@ -180,7 +185,7 @@ class ProperBoostingClassifier(LinkScoreClassifier):
     >>> model.predict_proba(X).shape
     (2000, 2)
     >>> print(model.summary_)
-    1: 222 trees for log loss, then 0 for BetaLoss(alpha=1.0, beta=9.0, log_scale=3.25...), which did not fall clearly
+    1: 264 trees for log loss, then 0 for BetaLoss(alpha=1.0, beta=9.0, log_scale=3.25...), which did not fall clearly
     on held-out rows: this is the log-loss booster.
     """
 

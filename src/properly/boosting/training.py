@@ -31,7 +31,11 @@ class Growth(NamedTuple):
     extra_trees: bool  # whether one random threshold of each feature is tried, not all
 
     def params(self, mean_weight: float) -> dict[str, Any]:
-        """In LightGBM's words. The objective makes the mean weight 1, and the penalty is worth rows of weight 1."""
+        """In LightGBM's words. The objective makes the mean weight 1, and the penalty is worth rows of weight 1.
+
+        LightGBM shrinks the leaves of splits between categories more than others, and splits between few rows of a
+        category not at all; where leaves are not to be shrunk, neither are these.
+        """
         with np.errstate(over="ignore"):
             penalty = min(float(np.float64(self.l2_regularization) / mean_weight), _LARGEST_PENALTY)
         return {
@@ -42,6 +46,11 @@ class Growth(NamedTuple):
             "bagging_fraction": self.max_samples,
             "bagging_freq": int(self.max_samples < 1.0),
             "extra_trees": self.extra_trees,
+            **(
+                {}
+                if self.l2_regularization
+                else {"cat_l2": 0.0, "cat_smooth": 1.0, "min_data_per_group": self.min_samples_leaf}
+            ),
         }
 
 

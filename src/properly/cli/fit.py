@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import nullcontext
 from math import isnan
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import properly
 from properly.cli.arguments import (
@@ -33,20 +33,16 @@ from properly.cli.arguments import (
     share,
     whole,
 )
-from properly.cli.fitting import Roles, Rows, conclusion, read_rows, validation
+from properly.cli.fit_files import Asked, positive_note, written
+from properly.cli.fitting import Roles, Rows, conclusion, read_rows
 from properly.cli.main import show_warnings, table_of
-from properly.cli.signals import rescued_by
+from properly.cli.signals import rescued_by, undisturbed
 from properly.comparison.candidates import CANDIDATES, checked_methods
-from properly.files import FilePath, atomic_path, displayed, sha256_of
+from properly.files import FilePath
 from properly.inputs.misuse import Misuse
 from properly.progress import progress
 
-if TYPE_CHECKING:
-    from properly.audit import Audit
-    from properly.comparison import BestProbabilities, Comparison
-    from properly.tables.importances import Importances
-
-_MOST_SHUFFLED = 100  # columns
+_SAVING = "What was found is being saved; Ctrl-C again gives it up."
 
 
 def add_arguments(add: Arguments) -> None:
@@ -205,61 +201,17 @@ def fit_table(
 
         def finish() -> dict[str, Any]:
             tell(0.95, "report")
-            return _written(best, rows, roles, asked)
+            return written(best, rows, roles, asked)
 
         def end_early() -> str:
             best.end_early()
             return conclusion(best.comparison_) + _files_of(finish()) if best.interrupted_ else ""
 
         with rescued_by(end_early) if keep_best else nullcontext():
-            best.fit(rows.X, rows.labels.codes, rows.weight, group=rows.group, time=rows.time)
-        return finish()
-
-
-class Asked(NamedTuple):
-    """What the files and the page say about how a model was made."""
-
-    table: FilePath
-    output: FilePath
-    report: FilePath
-    key: bytes | None
-    methods: list[str]
-    calibration: str
-    population_rate: float | None
-    folds: int
-    seed: int
-
-
-def _written(best: BestProbabilities, rows: Rows, roles: Roles, asked: Asked) -> dict[str, Any]:
-    """Write the model and the page; returns the summary."""
-    comparison, notes = best.comparison_, list(best.notes_)
-    notes += [f"column {name!r} was left out: {reason}" for name, reason in rows.encoder.left_out_.items()]
-    n_folds = len(set(comparison.folds[comparison.judged].tolist()))
-    if n_folds < asked.folds:
-        rarest = rows.labels.classes[rows.class_rows.index(min(rows.class_rows))]
-        what = "rows" if roles.group is None else f"values of {roles.group}"
-        reason = f"because the rarest class, {rarest}, has {n_folds} {what}"
-        notes.append(f"there are {n_folds} folds instead of {asked.folds}, {reason}")
-    summary = {
-        "model": str(asked.output),
-        "report": str(asked.report),
-        "table": displayed(asked.table),
-        "sha256": sha256_of(asked.table),
-        "target": roles.target,
-        "population_rate": asked.population_rate,
-        "folds": n_folds,
-        "validation": validation(roles, n_folds, comparison.repeats, asked.seed),
-        "seed": asked.seed,
-        "notes": notes,
-        "interrupted": best.interrupted_,
-        **_found(rows, best),
-    }
-    page = _page(best, rows, roles, summary, asked)
-    model = properly.tables.TableClassifier(rows.encoder, best, rows.labels.classes)
-    properly.save(model, asked.output, metadata=summary, key=asked.key)
-    with atomic_path(asked.report) as temporary:
-        temporary.write_text(page, encoding="utf-8")
-    return summary
+            codes, names = rows.labels.codes, rows.labels.classes
+            best.fit(rows.X, codes, rows.weight, group=rows.group, time=rows.time, class_names=names)
+        with undisturbed(_SAVING) if keep_best and not best.interrupted_ else nullcontext():
+            return finish()
 
 
 def _check_positive(rows: Rows, place: Any, methods: Sequence[str], population_rate: float | None) -> None:
@@ -270,109 +222,6 @@ def _check_positive(rows: Rows, place: Any, methods: Sequence[str], population_r
     options = [f"the threshold of {each}" for each in methods if ":" in each]
     for option in ["the population rate"] * (population_rate is not None) + options:
         rows.labels.require_told(place, option)
-
-
-def _found(rows: Rows, best: BestProbabilities) -> dict[str, Any]:
-    """What the data and the comparison say."""
-    classes, comparison = rows.labels.classes, best.comparison_
-    return {
-        "classes": classes,
-        "positive": classes[1] if len(classes) == 2 else None,
-        "positive_is_known": rows.labels.told,
-        "rows": len(rows.labels.codes),
-        "features": [column.name for column in rows.encoder.columns_],
-        "best": comparison.best,
-        "chosen": comparison.choice,
-        "leaderboard": _leaderboard(comparison),
-        "parts": [{"name": part.name, "weight": part.weight, "cost_of_leaving_out": part.cost} for part in best.parts_],
-        "conclusion": conclusion(comparison),
-        "warnings": rows.warnings,
-        "version": properly.__version__,
-    }
-
-
-def _leaderboard(comparison: Comparison) -> list[dict[str, Any]]:
-    columns = {
-        "name": comparison.names,
-        "log_loss": comparison.scores.tolist(),
-        "standard_error": comparison.errors.tolist(),
-        "difference_to_best": comparison.difference_to_best.tolist(),
-        "p_value": comparison.p_values.tolist(),
-        "significant": comparison.significant.tolist(),
-        "seconds": comparison.seconds.round(3).tolist(),
-    }
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-
-def positive_note(summary: dict[str, Any]) -> str:
-    """Which class is meant by the positive one, "" for more than two."""
-    if summary["positive"] is None:
-        return ""
-    usual = "" if summary["positive_is_known"] else ", as the second in sorted order; --positive names another"
-    return f"{summary['positive']}{usual}"
-
-
-def _page(best: BestProbabilities, rows: Rows, roles: Roles, summary: dict[str, Any], asked: Asked) -> str:
-    """The report: the comparison, and an audit of the chosen model's probabilities for held-out rows."""
-    from properly.tables.summaries import table_summary
-
-    classes, rate, comparison = [str(label) for label in summary["classes"]], asked.population_rate, best.comparison_
-    facts = {
-        **properly.report.pages.file_facts(asked.table),
-        "rows": f"{summary['rows']:,}",
-        "target": summary["target"],
-        "positive class": positive_note(summary),
-        "features": ", ".join(summary["features"]),
-        "methods": ", ".join(asked.methods),
-        "calibration": asked.calibration,
-        "model": f"{summary['model']}: {comparison.choice}, fitted to all rows",
-        "folds": summary["validation"],
-        "categories": ", ".join(roles.categories),
-        "weight": roles.weight,
-        "population rate": rate
-        and f"the saved model is for a share of {rate:g} of {classes[1]}; this page judges the probabilities before "
-        "that correction, in the proportions of the table",
-        "notes": "; ".join(summary["notes"]),
-    }
-    facts = {name: text for name, text in facts.items() if text} | properly.report.pages.version_facts()
-    return properly.report.fit_page(
-        comparison,
-        _audit(comparison, rows, classes, asked.seed),
-        facts,
-        f"Models for {summary['target']}",
-        warnings=summary["warnings"],
-        parts=best.parts_,
-        importances=_importances(best, rows, asked.seed),
-        data=table_summary(rows.encoder, rows.X, rows.labels, rows.weight),
-    )
-
-
-def _importances(best: BestProbabilities, rows: Rows, seed: int) -> Importances | None:
-    from properly.tables.importances import importances_of, shuffled_importances
-
-    columns = rows.encoder.columns_
-    if len(best.parts_) == 1:
-        found = importances_of(best.parts_[0].model.classifier, columns)
-        if found is not None:
-            return found
-    if len(columns) > _MOST_SHUFFLED:
-        return None
-    return shuffled_importances(best, rows.X, rows.labels.codes, columns, seed)
-
-
-def _audit(comparison: Comparison, rows: Rows, classes: list[str], seed: int) -> Audit:
-    """Of the chosen model's probabilities for held-out rows; where folds were made twice, of the first time."""
-    n_rows = len(rows.labels.codes)
-    at = comparison.judged[:n_rows]
-    return properly.audit.audit(
-        rows.labels.codes[at],
-        comparison.probabilities[comparison.choice][:n_rows][at],
-        sample_weight=None if rows.weight is None else rows.weight[at],
-        cluster=None if rows.group is None else rows.group[at],
-        classes=range(len(classes)),
-        class_names=classes,
-        random_state=seed,
-    )
 
 
 def _counted(number: int, what: str) -> str:

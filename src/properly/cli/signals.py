@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -49,7 +50,7 @@ def heard_in_time(say: Callable[[int], int]) -> Iterator[None]:
         bell.close()  # which ends the thread
 
 
-_RESCUES: list[tuple[Callable[[], str], threading.Event]] = []
+_RESCUES: list[Callable[[], bool]] = []  # the last one says whether Ctrl-C is dealt with
 
 
 @contextmanager
@@ -59,36 +60,58 @@ def rescued_by(function: Callable[[], str]) -> Iterator[None]:
     If it does not hear Ctrl-C in time, because compiled code is at work, the function is called in another thread
     instead; it saves what there is and returns a message, or "" if there is nothing to save. Then the process ends.
     """
-    rescue = function, threading.Event()
+    left = threading.Event()
+
+    def rescue() -> bool:
+        if left.wait(_PATIENCE):
+            return True
+        try:
+            said = function()
+        except Exception:  # the process ends as if there had been nothing to save
+            return False
+        if said:
+            print(said, flush=True)
+            remove_unfinished()  # of the other thread, if it has woken up meanwhile
+            os._exit(0)
+        return False
+
     _RESCUES.append(rescue)
     try:
         yield
     finally:
         _RESCUES.remove(rescue)
-        rescue[1].set()
+        left.set()
 
 
-def _rescued() -> bool:
-    """Whether Ctrl-C was heard inside of `rescued_by`; ends the process if what is there was saved instead."""
-    if not _RESCUES:
-        return False
-    function, left = _RESCUES[-1]
-    if left.wait(_PATIENCE):
+@contextmanager
+def undisturbed(answer: str) -> Iterator[None]:
+    """While this is entered, the first Ctrl-C is only answered, and what is inside goes on; the second ends it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def say(*_: Any) -> None:
+        signal.signal(signal.SIGINT, before)
+        print(answer, file=sys.stderr, flush=True)
+
+    def once() -> bool:
+        _RESCUES.remove(once)
         return True
+
+    before = signal.signal(signal.SIGINT, say)
+    _RESCUES.append(once)
     try:
-        said = function()
-    except Exception:  # the process ends as if there had been nothing to save
-        return False
-    if said:
-        print(said, flush=True)
-        os._exit(0)
-    return False
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if once in _RESCUES:
+            _RESCUES.remove(once)
 
 
 def _end_in_time(heard: socket.socket, ended: threading.Event, say: Callable[[int], int]) -> None:
     with heard:
         while received := heard.recv(1):
-            if received[0] == signal.SIGINT and _rescued():
+            if received[0] == signal.SIGINT and _RESCUES and _RESCUES[-1]():
                 continue
             if received[0] in (signal.SIGINT, signal.SIGTERM) and not ended.wait(_PATIENCE):
                 remove_unfinished()

@@ -4,8 +4,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from properly.comparison.best import AVERAGE, BestProbabilities, Part
+    from properly.comparison.best import AVERAGE, BestProbabilities
     from properly.comparison.comparing import CALIBRATED, Comparison, compare
+    from properly.comparison.search import Part
     from properly.crossfit import cross_calibrated, stratified_folds
 
 __all__ = [
@@ -21,8 +22,9 @@ __all__ = [
 
 # Where they are: the command line reads the table of candidates for its help, and must not load the models for that.
 _MODULES = {
-    "comparison.best": ("AVERAGE", "BestProbabilities", "Part"),
+    "comparison.best": ("AVERAGE", "BestProbabilities"),
     "comparison.comparing": ("CALIBRATED", "Comparison", "compare"),
+    "comparison.search": ("Part",),
     "crossfit": ("cross_calibrated", "stratified_folds"),
 }
 
@@ -31,7 +33,7 @@ def __getattr__(name: str) -> Any:
     for module, names in _MODULES.items():
         if name in names:
             return getattr(import_module(f"properly.{module}"), name)
-    if name in ("averaging", "best", "candidates", "comparing", "rows", "tuning"):
+    if name in ("averaging", "best", "candidates", "comparing", "rows", "search", "tuning"):
         return import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

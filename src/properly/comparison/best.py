@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from time import perf_counter
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Tags
-from threadpoolctl import threadpool_limits
 
 from properly.calibration.methods import METHODS
 from properly.classifier import LogScoreClassifier, difference
-from properly.comparison.averaging import average_weights, cross_weighted
-from properly.comparison.candidates import CANDIDATES, Option, Setting, build_candidates, checked_methods
+from properly.comparison.averaging import cross_weighted
+from properly.comparison.candidates import CANDIDATES, Setting, build_candidates, checked_methods
 from properly.comparison.comparing import CALIBRATED, as_good, ranked
 from properly.comparison.rows import Rows
-from properly.comparison.tuning import CalibratedPart, Tuned, calibrated, calibrator_for, fit_to_all, tune
+from properly.comparison.search import Search, mean_log_loss
 from properly.inputs.features import known_table, training_table
 from properly.inputs.frames import column_at, is_frame, missing_in
 from properly.inputs.labels import checked_labels
@@ -30,12 +28,11 @@ from properly.numeric import functions as fn
 from properly.numeric.arrays import Array, constant, is_foreign, namespace
 from properly.prevalence.prior import as_prior, log_prior_ratio, shares_of
 from properly.progress import Tell, reported
-from properly.tables.encoder import UnseenCategories
+from properly.tables.encoder import UNSEEN_RULES, UnseenCategories
 
 AVERAGE = "average"
 CALIBRATIONS = dict.fromkeys(["auto", "none", *METHODS])
 _FEATURES_AS = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
-_LEAST_SHARE = 0.02  # of the weights of an average; parts with less are left out
 _ERRORS = 2.0  # by which the average may be worse than the best single model
 _AVERAGE_REASON = (
     "averages vary less from sample to sample, and its score exceeds the best by no more than two standard errors of "
@@ -43,30 +40,9 @@ _AVERAGE_REASON = (
 )
 _MANY_ROWS, _MOST_ROWS = 50_000, 20_000  # of more than the first, the second are drawn to compare models
 _FEW_LEVELS = 10
-_CELLS_FOR_THREADS = 1_000_000
 _TIE = 1e-4  # scores that differ by a smaller share are taken as equal
 _FEW_ROWS = 1_000  # with fewer, folds are made several times
 _REPEATS = 2
-
-
-@dataclass(frozen=True)
-class Part:
-    """A model in an average.
-
-    Attributes
-    ----------
-    name : str
-    weight : float
-        The factor on its log-probabilities.
-    cost : float
-        By how much the log loss of held-out rows would rise without it; nan for a model that stands alone.
-    model : CalibratedPart
-    """
-
-    name: str
-    weight: float
-    cost: float
-    model: CalibratedPart
 
 
 @dataclass(eq=False, repr=False)
@@ -78,10 +54,10 @@ class BestProbabilities(LogScoreClassifier):
     predictions for the other folds; so no row judges a choice that its own prediction depends on. (One thing is chosen
     for all folds together: the number of trees of boosting.) The candidates are then averaged: with weights b_m ≥ 0,
     ln p = Σ_m b_m ln p_m less a constant in every row. The weights minimise the log loss of held-out predictions, with
-    a prior that all count equally; for what is reported, again without the fold in question. The average, fitted to all
-    rows, is the result, unless its log loss exceeds that of the best single model by more than two standard errors of
-    their difference: then that one is taken. If it is no better than the simplest candidate, one model is taken as with
-    `single`. ``properly fit`` does the same with tables in files.
+    a prior that models of the same quality count equally; for what is reported, again without the fold in question. The
+    average, fitted to all rows, is the result, unless its log loss exceeds that of the best single model by more than
+    two standard errors of their difference: then that one is taken. If it is no better than the simplest candidate, one
+    model is taken as with `single`. ``properly fit`` does the same with tables in files.
 
     Mathematics: formula (6.3), formula (6.4).
 
@@ -111,6 +87,9 @@ class BestProbabilities(LogScoreClassifier):
         in the end comes on top. The first candidate is always fitted.
     keep_best : bool, default False
         Whether Ctrl-C ends the search instead of the fit: the candidates that are done make up the result.
+    unseen : {"missing", "refuse"}, default "missing"
+        What becomes of a category that did not occur in training when new rows are predicted: it counts as missing,
+        with a warning (`UnseenCategories`), or it is an error.
     random_state : int, default 0
     progress : callable, bool or None, default None
         Called as ``progress(share, note)`` with the share of the work that is done. By default a bar is shown on
@@ -149,6 +128,7 @@ class BestProbabilities(LogScoreClassifier):
     categorical_features: Sequence[Any] | None = None
     time_budget: float | None = None
     keep_best: bool = False
+    unseen: str = "missing"
     random_state: int = 0
     progress: Tell | bool | None = None
 
@@ -160,6 +140,7 @@ class BestProbabilities(LogScoreClassifier):
         *,
         group: ArrayLike | None = None,
         time: ArrayLike | None = None,
+        class_names: Sequence[Any] | None = None,
     ) -> Self:
         """Find and fit the best model.
 
@@ -174,15 +155,18 @@ class BestProbabilities(LogScoreClassifier):
             What a row belongs to, such as a customer: all rows of a group are in one fold.
         time : array of shape (n_samples,), optional
             When a row was known: every fold is predicted by models of earlier rows. Excludes `group`.
+        class_names : sequence of length n_classes, optional
+            What messages call the classes, in their sorted order, if `y` holds codes.
         """
         methods = self._checked_options()
         self.classes_, codes = checked_labels(y)
+        names = self.classes_ if class_names is None else _checked_names(class_names, len(self.classes_))
         X, codes, self.categories_ = training_table(self, X, codes, self.categorical_features, **_FEATURES_AS)
         self.log_ratio_ = self._prior_change(codes, sample_weight)
         weight = checked_weight(sample_weight, len(codes))
         n_counted = len(codes) if weight is None else int(np.count_nonzero(weight))
         repeats = _REPEATS if n_counted < _FEW_ROWS else 1
-        rows = Rows.divided(self.classes_[codes], self.cv, sample_weight, self.random_state, group, time, True, repeats)
+        rows = Rows.divided(names, codes, self.cv, sample_weight, self.random_state, group, time, True, repeats)
         setting = _setting(X, rows, list(self.categories_), self.random_state)
         options, notes = build_candidates(methods, setting)
         compared, at = rows.sampled(_MOST_ROWS, self.random_state) if n_counted > _MANY_ROWS else (rows, slice(None))
@@ -210,26 +194,29 @@ class BestProbabilities(LogScoreClassifier):
         The candidate at work is given up. Does nothing if there is no such model.
         """
         search = getattr(self, "_ongoing", None)
-        if search is not None and search.fitted and not self.interrupted_:
-            self.interrupted_ = True
-            search.notes.append("the search was interrupted")
-            found, seconds = search.competitors()
-            forms = [each for each in found if each.removesuffix(CALIBRATED) == search.best]
-            choice = min(forms, key=lambda each: _score(found[each], search.rows))
-            self._conclude(search, found, seconds, choice)
+        if search is None:
+            return
+        with search.ending:  # both threads may have heard it
+            if search.fitted and not self.interrupted_:
+                search.notes.append("the search was interrupted")
+                found, seconds = search.competitors()
+                forms = [each for each in found if each.removesuffix(CALIBRATED) == search.best]
+                choice = min(forms, key=lambda each: mean_log_loss(found[each], search.rows))
+                self._conclude(search, found, seconds, choice)
+                self.interrupted_ = True
 
     def _finish(self, search: Search) -> None:
         """Compare, choose, and fit to all rows what is chosen."""
         found, seconds = search.competitors()
         names, choice, reason = search.usable() if not self.single else [], None, ""
-        scores = {name: _score(p, search.rows) for name, p in found.items()}
+        scores = {name: mean_log_loss(p, search.rows) for name, p in found.items()}
         by_simplicity = self.single  # whether the simplest model within the noise is taken
         if len(names) > 1:
             search.tell(0.96, AVERAGE)
             start = perf_counter()
             found[AVERAGE] = np.exp(cross_weighted(search.forms_of(names), search.rows))
             seconds[AVERAGE] = sum(each.seconds for each in search.tried.values()) + perf_counter() - start
-            by_simplicity = next(iter(scores.values())) <= (1.0 + _TIE) * _score(found[AVERAGE], search.rows)
+            by_simplicity = next(iter(scores.values())) <= (1.0 + _TIE) * mean_log_loss(found[AVERAGE], search.rows)
             if as_good(found, AVERAGE, search.rows, _ERRORS) and not by_simplicity:
                 choice, reason = AVERAGE, _AVERAGE_REASON
         if choice is None and not by_simplicity:
@@ -244,13 +231,16 @@ class BestProbabilities(LogScoreClassifier):
             found, seconds, search.rows, random_state=self.random_state, choice=choice, reason=reason
         )
         choice = self.comparison_.choice
-        self.parts_ = search.parts(_score(found[AVERAGE], search.rows)) if choice == AVERAGE else [search.alone(choice)]
+        self.parts_ = (
+            search.parts(mean_log_loss(found[AVERAGE], search.rows)) if choice == AVERAGE else [search.alone(choice)]
+        )
 
     def _checked_options(self) -> list[str]:
         methods = checked_methods(self.method)
         choose(self.calibration, CALIBRATIONS, "calibration")
         check_boolean(self.single, "single")
         check_boolean(self.keep_best, "keep_best")
+        choose(self.unseen, UNSEEN_RULES, "unseen")
         checked_count(self.cv, "cv", 2)
         checked_count(self.random_state, "random_state", 0)
         if self.time_budget is not None:
@@ -273,19 +263,22 @@ class BestProbabilities(LogScoreClassifier):
     def _read(self, X: Any) -> Any:
         matrix = known_table(self, super()._read(X), self.categories_, **_FEATURES_AS)
         if not is_foreign(X):
-            self._warn_unseen(X, matrix)
+            self._tell_unseen(X, matrix)
         return matrix
 
-    def _warn_unseen(self, X: Any, matrix: Array) -> None:
-        """Tell of categories that did not occur in training, which count as missing."""
+    def _tell_unseen(self, X: Any, matrix: Array) -> None:
+        """Warn of categories that did not occur in training, which count as missing, or refuse them."""
+        lenient = choose(self.unseen, UNSEEN_RULES, "unseen")
         for j in self.categories_:
             if np.isnan(matrix[:, j]).any():
                 values = np.asarray(column_at(X, j) if is_frame(X) else np.asarray(X, dtype=object)[:, j])
                 strange = np.isnan(matrix[:, j]) & ~missing_in(values)
                 if strange.any():
-                    names = getattr(self, "feature_names_in_", range(matrix.shape[1]))
+                    name = str(getattr(self, "feature_names_in_", range(matrix.shape[1]))[j])
                     example = str(values[strange][0])
-                    warnings.warn(UnseenCategories("X", str(names[j]), example, int(strange.sum())), stacklevel=4)
+                    if not lenient:
+                        raise ValueError(f"column {name!r}: the category {example!r} did not occur in training.")
+                    warnings.warn(UnseenCategories("X", name, example, int(strange.sum())), stacklevel=4)
 
     def _log_scores(self, X: Any) -> Array:
         parts = [part.model.log_probabilities(X) for part in self.parts_]
@@ -318,6 +311,12 @@ class BestProbabilities(LogScoreClassifier):
         return tags
 
 
+def _checked_names(class_names: Sequence[Any], n_classes: int) -> NDArray[Any]:
+    if len(class_names) != n_classes:
+        raise ValueError(f"class_names must name the {n_classes} classes, got {len(class_names)} names.")
+    return np.array(class_names, dtype=object)
+
+
 def _setting(X: Array, rows: Rows, categorical: list[int], seed: int) -> Setting:
     counted = rows.codes if rows.weight is None else rows.codes[rows.weight > 0.0]
     class_rows = [int((counted == code).sum()) for code in range(len(rows.classes))]
@@ -325,163 +324,3 @@ def _setting(X: Array, rows: Rows, categorical: list[int], seed: int) -> Setting
     n_features = X.shape[1] - len(categorical) + sum(min(count, 31) for count in levels.values())
     unordered = tuple(j for j, count in levels.items() if count > _FEW_LEVELS)
     return Setting(class_rows, categorical, seed, n_features, unordered=unordered)
-
-
-class OutOfTime(Exception):
-    """The time budget is used up."""
-
-
-class Search:
-    """The candidates that were tried, and how they did on held-out rows."""
-
-    def __init__(
-        self,
-        X: Array,
-        rows: Rows,
-        whole_X: Array,
-        whole_rows: Rows,
-        calibration: str,
-        notes: list[str],
-        tell: Tell,
-        time_budget: float | None,
-        skip_failing: bool,
-    ) -> None:
-        self.X, self.rows, self.whole = X, rows, (whole_X, whole_rows)
-        self.calibration, self.notes, self.tell = calibration, notes, tell
-        self.deadline = np.inf if time_budget is None else perf_counter() + time_budget
-        self.skip_failing = skip_failing
-        self.tried: dict[str, Tried] = {}
-        self.fitted: dict[str, Any] = {}  # to all rows: the best so far, in the end all that are needed
-        self.best = ""
-
-    def run(self, options: dict[str, list[Option]]) -> None:
-        """Try every candidate, from cheap to dear."""
-        effort = {name: CANDIDATES[name.partition(":")[0]].effort for name in options}
-        total, done, start = sum(effort.values()), 0.0, perf_counter()
-        for name in sorted(options, key=effort.__getitem__):
-            each = effort[name]
-            expected = each * (perf_counter() - start) / done if done else 0.0
-            if self.tried and perf_counter() + expected > self.deadline:
-                self.notes.append(f"{name} was not tried: the time budget would not have lasted")
-                continue
-
-            def tell(share: float, name: str = name, done: float = done, each: float = each) -> None:
-                self.tell(0.95 * (done + share * each) / total, name)
-                if self.tried and perf_counter() > self.deadline:
-                    raise OutOfTime
-
-            self._try(name, options[name], tell)
-            done += each
-        if not self.tried:
-            raise ValueError(f"no candidate could be fitted: {'; '.join(self.notes)}.")
-
-    def _try(self, name: str, options: list[Option], tell: Callable[[float], None]) -> None:
-        start = perf_counter()
-        try:
-            # Threads of BLAS wait for one another longer than small data take.
-            with threadpool_limits(1, "blas") if self.X.size < _CELLS_FOR_THREADS else nullcontext():
-                certain = CANDIDATES[name.partition(":")[0]].certain and self.calibration != "none"
-                tuned = tune(options, self.X, self.rows, tell, self._method if certain else None)
-                after = None if self.calibration == "none" else calibrated(tuned.log_p, self.rows, self._method)
-                found, fitted = Tried.of(name, tuned, after, self.calibration, self.rows), None
-                if found.score <= min((each.score for each in self.tried.values()), default=np.inf):
-                    fitted = fit_to_all(tuned, *self.whole)
-        except OutOfTime:
-            self.notes.append(f"{name} was given up: the time budget was used up")
-            return
-        except Exception as error:
-            if not self.skip_failing:
-                raise ValueError(f"{name}: {error}") from error
-            self.notes.append(f"{name} was left out: {error}")
-            return
-        self.tried[name] = found._replace(seconds=perf_counter() - start)
-        if fitted is not None:
-            self.fitted, self.best = {name: fitted}, name
-
-    @property
-    def _method(self) -> str:
-        return "auto" if self.calibration in ("auto", "none") else self.calibration
-
-    def competitors(self) -> tuple[dict[str, Array], dict[str, float]]:
-        """Held-out probabilities by name, each model before its calibrated form, and the time that each took."""
-        found, seconds = {}, {}
-        order = list(CANDIDATES)
-        for name in sorted(self.tried, key=lambda name: order.index(name.partition(":")[0])):
-            each = self.tried[name]
-            if self.calibration in ("auto", "none"):
-                found[name], seconds[name] = np.exp(each.tuned.log_p), each.seconds
-            if each.calibrated is not None:
-                found[name + CALIBRATED], seconds[name + CALIBRATED] = np.exp(each.calibrated), each.seconds
-        return found, seconds
-
-    def usable(self) -> list[str]:
-        """The candidates that can be averaged: those that never give a class the probability 0."""
-        return [name for name, each in self.tried.items() if np.isfinite(each.form[self.rows.judged]).all()]
-
-    def forms_of(self, names: Sequence[str]) -> Array:
-        """Held-out log-probabilities of these candidates in the form in which they are averaged: (models, n, K)."""
-        return np.array([self.tried[name].form for name in names])
-
-    def parts(self, together: float) -> list[Part]:
-        """The models of the average, fitted to all rows; `together` is its log loss."""
-        weights, parts = self._weights(), []
-        for name in sorted(weights, key=lambda name: -weights[name]):
-            others = [other for other in weights if other != name]
-            cost = np.nan
-            if others:
-                cost = _score(np.exp(cross_weighted(self.forms_of(others), self.rows)), self.rows) - together
-            each = self.tried[name]
-            parts.append(Part(name, weights[name], cost, self._model(name, each.form is each.calibrated)))
-        return parts
-
-    def _weights(self) -> dict[str, float]:
-        """From all held-out predictions, without models that hardly count."""
-        names, at, weight = self.usable(), self.rows.judged, self.rows.entry_weight
-        given = self.rows.repeated(self.rows.codes)[at], None if weight is None else weight[at]
-        found = average_weights(self.forms_of(names)[:, at], *given)
-        kept = [name for name, each in zip(names, found, strict=True) if each >= _LEAST_SHARE * found.sum()]
-        return dict(zip(kept, average_weights(self.forms_of(kept)[:, at], *given).tolist(), strict=True))
-
-    def alone(self, name: str) -> Part:
-        """The model of this name, perhaps calibrated."""
-        plain = name.removesuffix(CALIBRATED)
-        return Part(name, 1.0, np.nan, self._model(plain, plain != name))
-
-    def _model(self, name: str, with_calibration: bool) -> CalibratedPart:
-        tuned = self.tried[name].tuned
-        if name not in self.fitted:
-            self.tell(0.97, f"{name}, on all rows")
-            self.fitted[name] = fit_to_all(tuned, *self.whole)
-        return CalibratedPart(
-            self.fitted[name], calibrator_for(tuned.log_p, self.rows, self._method) if with_calibration else None
-        )
-
-
-class Tried(NamedTuple):
-    """A candidate on held-out rows: as it is, calibrated, and the form of these in which it is averaged."""
-
-    tuned: Tuned
-    calibrated: Array | None
-    form: Array
-    score: float
-    seconds: float = 0.0
-
-    @classmethod
-    def of(cls, name: str, tuned: Tuned, calibrated: Array | None, calibration: str, rows: Rows) -> Tried:
-        """A calibrated form is averaged if it is better, if it was asked for, or if the model may say 0."""
-        plain = tuned.log_p
-        if calibrated is None:
-            return cls(tuned, None, plain, _score(np.exp(plain), rows))
-        before, after = (_score(np.exp(each), rows) for each in (plain, calibrated))
-        if calibration != "auto" or CANDIDATES[name.partition(":")[0]].certain or not before <= after:
-            return cls(tuned, calibrated, calibrated, after if calibration != "auto" else min(before, after))
-        return cls(tuned, calibrated, plain, before)
-
-
-def _score(p: Array, rows: Rows) -> float:
-    """The mean log loss of the rows that are judged."""
-    at, codes, weight = rows.judged, rows.repeated(rows.codes), rows.entry_weight
-    counted = at if weight is None else at & (weight > 0.0)
-    with np.errstate(divide="ignore"):
-        own = -np.log(p[np.arange(len(codes)), codes][counted])
-    return float(np.average(own, weights=None if weight is None else weight[counted]))

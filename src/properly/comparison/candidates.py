@@ -124,17 +124,20 @@ def _boosting(extra_trees: bool) -> Callable[[Setting], Iterator[Option]]:
     """The ways of growing trees that `ProperBoostingClassifier` tries, with random thresholds or with the best.
 
     With the best thresholds, few categories are taken in the order of their codes, which several splits can divide in
-    any way: that makes the two kinds less alike, and was no worse.
+    any way: that makes the two kinds less alike, and was no worse. Trees that are not shrunk, for tables in which a
+    rule decides, are tried with categories divided at will, too.
     """
 
     def settings(setting: Setting) -> Iterator[Option]:
         from properly.boosting.classifier import _GROWTHS, ProperBoostingClassifier
 
-        categories = setting.categorical if extra_trees else list(setting.unordered)
-        given: dict[str, Any] = {"categorical_features": categories or None, "random_state": setting.seed}
-        for growth in _GROWTHS:
-            if growth.extra_trees == extra_trees:
-                yield Option(None, ProperBoostingClassifier(**growth._asdict(), **given), own_folds=True)
+        usual = setting.categorical if extra_trees else list(setting.unordered)
+        tried = [(growth, usual) for growth in _GROWTHS if growth.extra_trees == extra_trees]
+        if len(usual) < len(setting.categorical):
+            tried += [(growth, setting.categorical) for growth, _ in tried if not growth.l2_regularization]
+        for growth, categories in tried:
+            given: dict[str, Any] = {"categorical_features": categories or None, "random_state": setting.seed}
+            yield Option(None, ProperBoostingClassifier(**growth._asdict(), **given), own_folds=True)
 
     return settings
 

@@ -19,6 +19,7 @@ from properly.calibration.methods import calibrator_of
 from properly.comparison.rows import Rows
 from properly.crossfit import Mask
 from properly.inputs.forecast import read_forecast
+from properly.inputs.labels import checked_labels
 from properly.inputs.optional import require
 from properly.inputs.options import CONFIDENCE
 from properly.losses import Loss, get_loss
@@ -338,7 +339,7 @@ def compare(
     get_loss(loss)  # a wrong name is refused before the models are fitted
     if calibration is not None:
         calibrator_of(calibration)
-    rows = Rows.divided(y, cv, sample_weight, random_state, group, time, calibration is not None)
+    rows = Rows.divided(*checked_labels(y), cv, sample_weight, random_state, group, time, calibration is not None)
     found: dict[str, Array] = {}
     with reported(progress, "Comparing") as tell:
         plain, seconds = _all_held_out(candidates, X, rows, skip_failing, tell)

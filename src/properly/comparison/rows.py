@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from properly.crossfit import Mask, cross_fitted, grouped_folds, stratified_folds, time_folds
 from properly.inputs.frames import missing_in
-from properly.inputs.labels import checked_labels
 from properly.inputs.weights import checked_weight
 from properly.numeric.probabilities import Array
 
@@ -35,7 +34,8 @@ class Rows(NamedTuple):
     @classmethod
     def divided(
         cls,
-        y: ArrayLike,
+        classes: NDArray[Any],
+        codes: NDArray[Any],
         cv: int,
         sample_weight: ArrayLike | None,
         random_state: int,
@@ -45,7 +45,6 @@ class Rows(NamedTuple):
         repeats: int = 1,
     ) -> Self:
         """Rows in folds by group, by time or at random; `calibrated` says that predictions will be learned from."""
-        classes, codes = checked_labels(y)
         weight = checked_weight(sample_weight, len(codes))
         counted = np.arange(len(codes)) if weight is None else np.flatnonzero(weight)
         folds = np.zeros((repeats, len(codes)), dtype=np.intp)  # the fold of a row of weight 0 makes no difference

@@ -77,7 +77,7 @@ def importances_of(model: Any, columns: Sequence[Column]) -> Importances | None:
 
 
 def shuffled_importances(
-    model: Any, X: Array, codes: NDArray[Any], columns: Sequence[Column], seed: int
+    model: Any, X: Array, codes: NDArray[Any], columns: Sequence[Column], seed: int, weight: Array | None = None
 ) -> Importances:
     """Of any fitted model of numbered classes, by shuffling the columns of at most a thousand rows, one at a time.
 
@@ -89,12 +89,13 @@ def shuffled_importances(
     ('b', 'a')
     """
     random = np.random.RandomState(seed)
-    n_rows = min(len(X), 1_000, max(_CELLS // len(columns), 100))
-    rows = np.sort(random.permutation(len(X))[:n_rows])
-    X, codes = X[rows], codes[rows]
+    counted = np.arange(len(X)) if weight is None else np.flatnonzero(weight)
+    rows = np.sort(random.permutation(counted)[: min(1_000, max(_CELLS // len(columns), 100))])
+    n_rows = len(rows)
+    X, codes, weight = X[rows], codes[rows], None if weight is None else weight[rows]
 
     def loss(changed: Array) -> float:
-        return float(-np.mean(model.predict_log_proba(changed)[np.arange(n_rows), codes]))
+        return float(-np.average(model.predict_log_proba(changed)[np.arange(n_rows), codes], weights=weight))
 
     before, rises = loss(X), []
     for j in range(len(columns)):
