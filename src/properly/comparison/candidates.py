@@ -14,6 +14,7 @@ _WIDTHS = (0.1, 0.3, 1.0)
 _LEAVES = (1, 5)  # rows in a leaf of a forest: few suit tables with little noise, many others
 _MANY_ROWS = 5_000  # with more, the trees of a forest are fewer, and one size of leaves is tried
 _FOREST_ROWS = 20_000  # that a tree of a forest sees at most
+_MOST_CELLS = 5e6  # of numbers whose effect may bend: with seven columns each, a matrix of 280 MB
 _ROUGH = 1e-4  # tolerance of fits that are chosen from: their loss is right to 1e-8
 
 
@@ -189,7 +190,7 @@ CANDIDATES: dict[str, Candidate] = {
         "logistic regression in which the effect of a number may bend",
         _wide_path("bends", _CS[:6]),
         effort=2.0,
-        suits=lambda setting: setting.n_features <= 300,
+        suits=lambda setting: setting.n_features <= 300 and setting.n_rows * setting.n_features <= _MOST_CELLS,
     ),
     "products": Candidate(
         "logistic regression with squares and products of columns",

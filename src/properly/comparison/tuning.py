@@ -24,7 +24,7 @@ from properly.numeric.probabilities import Array
 from properly.tables.models import WithFeatures
 
 _FAST, _FEWER_TREES = 0.1, 500  # for boosting of many rows
-_KEPT_BYTES = 500_000_000  # of features of the folds; more are computed again for every setting
+_KEPT_BYTES = 200_000_000  # of features of the folds; more are computed again for every setting
 
 
 @dataclass(frozen=True)
