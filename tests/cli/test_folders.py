@@ -107,6 +107,12 @@ def test_what_is_refused(folder):
     FRAME.assign(p=FRAME.p + 1.0).to_parquet("bad.parquet")
     with pytest.raises(TableError, match=r"column 'p', row \d+: a probability must lie in"):
         audit_table("bad.parquet", target="y", probability="p")
+    if list(folder.glob("*.parquet")):
+        part = FRAME[1000:2000].reset_index(drop=True)
+        for column, value, message in (("p", 1.5, "must lie in"), ("p", np.nan, "missing")):
+            part.assign(**{column: part[column].where(part.index != 7, value)}).to_parquet(folder / "1.parquet")
+            with pytest.raises(TableError, match=rf"1\.parquet, column 'p', row 8: .*{message}"):
+                audit_table(folder, target="y", probability="p")
     FRAME[["p"]].to_parquet(folder / "other.parquet")
     with pytest.raises(TableError, match="another format or other columns"):
         TableFolder(folder)

@@ -148,7 +148,9 @@ def calibrate_table(
                 f"{file.path} is counted by score, since it may be larger than memory; this is for one column of "
                 "scores, without a report: properly audit makes one of the calibrated probabilities."
             )
-        data, weight, rows = properly.tables.folders.counted_table(file, target, columns[0], weight=weight, dask=dask)
+        data, weight, rows = properly.tables.folders.counted_table(
+            file, target, columns[0], read=_checked_scores, weight=weight, dask=dask
+        )
     else:
         data = file.read([*columns, target] + ([weight] if weight else []))
     single = columns[0] if len(columns) == 1 else None
@@ -264,6 +266,14 @@ def _by_class(columns: list[str], classes: list[properly.tables.targets.Label], 
         return columns
     found = properly.tables.targets.columns_of_classes(columns, [str(label) for label in classes], source)
     return [found[str(label)] for label in classes]
+
+
+def _checked_scores(column: Any, place: Any) -> Array:
+    from numpy import isnan
+
+    values = properly.tables.targets.named_numbers(column, place)
+    place.refuse(isnan(values), "the score is missing; leave out such rows.")
+    return values
 
 
 def _read_scores(data: Any, columns: list[str], source: str) -> tuple[Any, Array]:

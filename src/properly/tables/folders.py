@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from properly.engines import Stream
 from properly.forecasts import counted_rows
@@ -99,15 +97,19 @@ def counted_table(
     target: str,
     score: str,
     *,
+    read: Callable[[Any, Place], Array],
     group: str | None = None,
     weight: str | None = None,
     dask: str | None = None,
 ) -> CountedTable:
-    """A table of any size, counted by score in one pass: here, or by the Dask cluster of a scheduler."""
+    """A table of any size, counted by score in one pass: here, or by the Dask cluster of a scheduler.
+
+    `read` checks a column of scores.
+    """
     wanted = [target, score, *(name for name in (group, weight) if name is not None)]
     source.require(wanted)
     if dask is None:
-        found = counted_rows(Stream(lambda: _blocks(source, target, score, group, weight)), None, read=_first)
+        found = counted_rows(Stream(lambda: _blocks(source, target, score, read, group, weight)), None, read=_first)
     else:
         found = _by_cluster(dask, source, target, score, group, weight)
     labels, name = arrow.array(found.y), weight or _unused("rows", wanted)
@@ -120,21 +122,25 @@ def counted_table(
 
 
 def _blocks(
-    source: TableFile | TableFolder, target: str, score: str, group: str | None, weight: str | None
+    source: TableFile | TableFolder,
+    target: str,
+    score: str,
+    read: Callable[[Any, Place], Array],
+    group: str | None,
+    weight: str | None,
 ) -> Iterator[tuple[Any, ...]]:
     wanted = list(dict.fromkeys([target, score, *(name for name in (group, weight) if name is not None)]))
-    begin = 0
-    for batch in source.batches(wanted):
-        place = Place(source.path, score, begin)
-        values = named_numbers(batch.column(score), place)
-        place.refuse(np.isnan(values), "the number is missing; leave out such rows.")
-        mass = None if weight is None else named_numbers(batch.column(weight), Place(source.path, weight, begin))
-        labels, groups = (
-            None if name is None else plain(batch.column(name)).to_numpy(zero_copy_only=False)
-            for name in (target, group)
-        )
-        yield values[:, None], labels, mass, None, groups
-        begin += batch.num_rows
+    for file in source.files if isinstance(source, TableFolder) else [source]:
+        begin = 0
+        for batch in file.batches(wanted):
+            values = read(batch.column(score), Place(file.path, score, begin))
+            mass = None if weight is None else named_numbers(batch.column(weight), Place(file.path, weight, begin))
+            labels, groups = (
+                None if name is None else plain(batch.column(name)).to_numpy(zero_copy_only=False)
+                for name in (target, group)
+            )
+            yield values[:, None], labels, mass, None, groups
+            begin += batch.num_rows
 
 
 def _first(values: Array) -> Array:

@@ -22,7 +22,7 @@ from properly.tables.targets import (
     completed,
     encoded_column,
     group_codes,
-    named_numbers,
+    probabilities,
     weights,
 )
 
@@ -70,7 +70,9 @@ def read_predictions(
                 f"{file.path} is counted by probability, since it may be larger than memory; this is for one column of "
                 "probabilities, without clusters and others to compare with."
             )
-        table, weight, rows = counted_table(file, target, columns[0], group=group, weight=weight, dask=dask)
+        table, weight, rows = counted_table(
+            file, target, columns[0], read=probabilities, group=group, weight=weight, dask=dask
+        )
     else:
         wanted = dict.fromkeys([target, *probability, *filter(None, (group, cluster, weight, against))])
         table = file.read(list(wanted))
@@ -117,12 +119,7 @@ def _probabilities(table: Any, columns: list[str], source: str) -> Array:
     found = []
     for name in columns:
         place = Place(source, name)
-        p = named_numbers(table.column(name), place)
-        place.refuse(np.isnan(p), "the probability is missing; leave out such rows.")
-        wrong = (p < 0.0) | (p > 1.0)
-        remedy = "divide percentages by 100, and calibrate other scores first."
-        place.refuse(wrong, f"a probability must lie in [0, 1], got {{:g}}; {remedy}", p)
-        found.append(p)
+        found.append(probabilities(table.column(name), place))
     if len(found) == 1:
         return found[0]
     off = np.abs(np.sum(found, axis=0) - 1.0)

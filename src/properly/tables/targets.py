@@ -206,6 +206,15 @@ def named_numbers(column: Any, place: Place) -> Array:
     return numbers(column, place)
 
 
+def probabilities(column: Any, place: Place) -> Array:
+    """What is no probability is told with its row."""
+    p = named_numbers(column, place)
+    place.refuse(np.isnan(p), "the probability is missing; leave out such rows.")
+    remedy = "divide percentages by 100, and calibrate other scores first."
+    place.refuse((p < 0.0) | (p > 1.0), f"a probability must lie in [0, 1], got {{:g}}; {remedy}", p)
+    return p
+
+
 def weights(column: Any, place: Place) -> Array:
     """How many rows each row stands for: finite, not negative, not all 0."""
     values = named_numbers(column, place)
