@@ -48,7 +48,7 @@ PROJECT = {  # what is outside docs/ and has a page of its own
     "CONTRIBUTING.md": "project/contributing.md",
     "SECURITY.md": "project/security.md",
 }
-MOVED = ("benchmarks.md", "differences-from-scikit-learn.md")  # pages of docs/ that belong to the project's
+MOVED = ("benchmarks.md", "speed.md", "differences-from-scikit-learn.md")  # pages of docs/ that belong to the project's
 _LINK = re.compile(r"(?<=\]\()([^)#\s]+)(#[^)\s]*)?(?=\))")
 
 

@@ -37,9 +37,10 @@ def columns_named(X: Any) -> Iterator[None]:
 
 
 def is_finite(x: NDArray[Any]) -> bool:
-    """Whether all entries are: their sum tells, unless it overflows."""
+    """Whether all entries are: the sum of their squares tells, unless it overflows."""
     with np.errstate(over="ignore", invalid="ignore"):
-        return bool(np.isfinite(x.sum()) or np.isfinite(x).all())
+        flat = x.ravel(order="K")
+        return bool(np.isfinite(flat @ flat) or np.isfinite(x).all())
 
 
 def refuse_dates(X: Any) -> None:
