@@ -135,6 +135,14 @@ def test_no_permission_is_named(tmp_path):
     tmp_path.chmod(0o750)
 
 
+def test_a_symbolic_link_that_leads_in_a_circle_is_an_error_of_files(tmp_path):
+    loop = tmp_path / "loop.csv"
+    loop.symlink_to(loop)
+    with pytest.raises(OSError, match="leads in a circle"):
+        check_output(loop)
+    check_output(tmp_path / "out.csv", inputs=[loop])
+
+
 def test_symbolic_link_and_suffixes_are_kept(tmp_path):
     (tmp_path / "real").mkdir()
     target = tmp_path / "real" / "a.csv.gz"

@@ -96,7 +96,10 @@ def check_output(path: FilePath, *, inputs: Iterable[FilePath] = (), outputs: It
     ValueError: table.csv is an input; give the output another name.
     """
     target = Path(path)
-    folder = target.resolve().parent
+    resolved = _resolved(target)
+    folder = resolved.parent
+    if resolved.is_symlink():
+        raise OSError(f"{path} cannot be written: it is a symbolic link that leads in a circle.")
     if target.is_dir():
         raise IsADirectoryError(f"{path} is a folder; give the name of a file in it.")
     if not folder.is_dir():
@@ -155,7 +158,7 @@ def atomic_path(path: FilePath) -> Iterator[Path]:
     ('1 2 3', 1)
     """
     check_output(path)
-    target = Path(os.path.realpath(path))
+    target = _resolved(path)
     try:
         if _is_device(target):
             yield target
@@ -214,4 +217,9 @@ def _is_device(target: Path) -> bool:
 def _same(first: Path, second: Path) -> bool:
     if first.exists() and second.exists():
         return first.samefile(second)
-    return first.resolve() == second.resolve()
+    return _resolved(first) == _resolved(second)
+
+
+def _resolved(path: FilePath) -> Path:
+    """Without symbolic links; one that leads in a circle stays one, where `Path.resolve` raises RuntimeError."""
+    return Path(os.path.realpath(path))

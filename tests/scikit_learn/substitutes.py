@@ -23,6 +23,7 @@ from properly.calibration import CalibratedClassifier
 from properly.linear import ProperLinearClassifier
 from properly.numeric.isotonic import isotonic_rates
 from properly.tree import ProperTreeClassifier
+from properly.tree.structure import Tree
 
 MODULES = [
     getattr(sklearn, name) for name in ["calibration", "ensemble", "isotonic", "linear_model", "metrics", "tree"]
@@ -80,7 +81,36 @@ def _method(model):
 _BOOSTING = {"link": None, "start": "log loss", "max_samples": 1.0, "extra_trees": False, "cv": 5, "n_jobs": 1}
 
 
+# Attributes of theirs by which their tests look at fitted models, so that they come to what they test.
 _PAIRS = {"calibrated_classifiers_": property(lambda model: model.pairs_)}
+_TREES = {
+    "n_estimators_": property(lambda model: int(max(model.best_iteration_))),
+    "estimators_": property(lambda model: np.empty((model.n_estimators, len(model.starts_)), dtype=object)),
+    "apply": lambda model, X: (
+        model._trees()[0].predict(model._read(X), pred_leaf=True).reshape(X.shape[0], -1, len(model.starts_))
+    ),
+}
+
+
+def _staged_score(model, X, y, sample_weight=None):
+    return (sklearn.metrics.accuracy_score(y, each, sample_weight=sample_weight) for each in model.staged_predict(X))
+
+
+_NODES = {
+    "node_count": lambda tree: len(tree.left),
+    "max_depth": lambda tree: int(tree.depth.max()),
+    "n_leaves": lambda tree: int(tree.is_leaf.sum()),
+    "n_classes": lambda tree: np.array([tree.class_weight.shape[1]]),
+    "children_left": lambda tree: tree.left,
+    "children_right": lambda tree: tree.right,
+    "value": lambda tree: (tree.class_weight / tree.class_weight.sum(axis=1, keepdims=True))[:, None],
+    "n_node_samples": lambda tree: tree.n_rows,
+    "weighted_n_node_samples": lambda tree: tree.class_weight.sum(axis=1),
+    "missing_go_to_left": lambda tree: tree.missing_left,
+    "apply": lambda tree: lambda X: tree.leaf_of(X.toarray() if hasattr(X, "toarray") else X),
+}
+for name, value in _NODES.items():
+    setattr(Tree, name, property(value))
 
 
 def log_loss(y_true, y_proba, *, normalize=True, sample_weight=None, labels=None):
@@ -121,17 +151,27 @@ OURS = {
         _substitute(
             sklearn.linear_model.LogisticRegression, ProperLinearClassifier, {"loss": "log", "link": None}, _penalty
         ),
-        _substitute(sklearn.ensemble.AdaBoostClassifier, DiscreteAdaBoost, {"early_stopping": False}),
+        _substitute(
+            sklearn.ensemble.AdaBoostClassifier,
+            DiscreteAdaBoost,
+            {"early_stopping": False, "staged_score": _staged_score},
+        ),
         _substitute(
             sklearn.tree.DecisionTreeClassifier,
             ProperTreeClassifier,
-            {"loss": "log", "shrinkage": 0.0, "categorical_features": None},
+            {
+                "loss": "log",
+                "shrinkage": 0.0,
+                "categorical_features": None,
+                "n_classes_": property(lambda model: len(model.classes_)),
+            },
         ),
         _substitute(
             sklearn.ensemble.GradientBoostingClassifier,
             ProperBoostingClassifier,
             {
                 **_BOOSTING,
+                **_TREES,
                 "num_leaves": 8,
                 "l2_regularization": 0.0,
                 "early_stopping": False,

@@ -30,6 +30,13 @@ def failures(suite, output):
     return {test: message for test, _, message in found if message is not None}, len(found)
 
 
+def test_the_page_of_differences_names_every_reason():
+    page = (Path(__file__).parents[2] / "docs" / "differences-from-scikit-learn.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (.*) \| (.*) \|$", page.partition("## scikit-learn's own tests")[2], re.MULTILINE)
+    reasons = [(suite, reason) for suite, known in DIFFERENCES.items() for reason, _ in known]
+    assert rows == [("tests of", "what differs"), *reasons]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("suite", SUITES)
 def test_failures_are_those_that_are_explained(suite, tmp_path):

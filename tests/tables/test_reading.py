@@ -48,6 +48,16 @@ def test_a_stream_of_arrow_is_read(tmp_path):
     assert read_table(path).to_pydict() == TABLE.to_pydict()
 
 
+def test_arrow_texts_that_point_out_of_the_file_are_refused(tmp_path):
+    offsets = pa.py_buffer(np.array([0, 3, 2**30, 6], dtype=np.int32))
+    wrong = pa.StringArray.from_buffers(3, offsets, pa.py_buffer(b"ashelm"))
+    path = tmp_path / "table.arrow"
+    with pa.ipc.new_file(str(path), pa.schema([("name", pa.string())])) as writer:
+        writer.write_batch(pa.record_batch([wrong], names=["name"]))
+    with pytest.raises(TableError, match=r"table\.arrow cannot be read: it is damaged"):
+        read_table(path)
+
+
 def test_the_ending_may_be_in_capitals(csv):
     assert read_table(csv("a\n1\n", "TABLE.CSV")).to_pydict() == {"a": [1]}
 

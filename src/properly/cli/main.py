@@ -121,7 +121,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         except Exception as error:
             if os.environ.get(DEBUG_VARIABLE):
                 raise
-            _say(_one_line(error))
+            _say(f"{_listed(written)} written, but {_one_line(error)}" if written else _one_line(error))
             if isinstance(error, OSError) and error.filename is None:
                 _drop_standard_output()
             return MISUSED if isinstance(error, Misuse) else FAILED
@@ -140,8 +140,8 @@ def _run(command: Any, options: dict[str, Any], as_json: bool, written: list[Fil
     except BrokenPipeError:
         raise
     except OSError as error:
-        done = f"{_listed(written)} written" if written else "the work is done"
-        raise OSError(f"{done}, but the summary could not be printed: {error.strerror}.") from error
+        done = "" if written else "the work is done, but "
+        raise OSError(f"{done}the summary could not be printed: {error.strerror}.") from error
     return CHECK_FAILED if summary.get("check") == "failed" else OK
 
 

@@ -211,7 +211,9 @@ def _ipc_batches(file: TableFile, columns: list[str]) -> Iterator[Any]:
     batches = (reader.get_batch(k) for k in range(reader.num_record_batches)) if indexed else reader
     for batch in batches:
         for start in range(0, batch.num_rows, BATCH_ROWS):
-            yield batch.slice(start, BATCH_ROWS).select(columns)
+            rows = batch.slice(start, BATCH_ROWS).select(columns)
+            rows.validate(full=True)  # Arrow would follow any offset, also out of the file
+            yield rows
 
 
 # What reads the header (the schema, and the number of rows where that is known), and what reads the batches.
