@@ -297,3 +297,14 @@ def test_groups_without_rows_are_left_out(forecasts):
     result = audit(y, p, sample_weight=weight, group=np.arange(300) % 3, group_names=["a", "b", "c"])
     assert result.groups.groups == ("a", "c")
     np.testing.assert_array_equal(result.groups.weight, [100.0, 100.0])
+
+
+@pytest.mark.parametrize("n", [5, 10])
+@pytest.mark.parametrize(("low", "high"), [(1e-300, 1 - 1e-10), (1e-300, 1 - 1e-16), (5e-324, 1 - 1e-16), (0.0, 1.0)])
+@pytest.mark.parametrize("right", [True, False])
+def test_nearly_certain_forecasts(n, low, high, right):
+    for seed in range(3):
+        y = np.random.default_rng(seed).integers(0, 2, n)
+        y[:2] = [0, 1]
+        found = audit(y if right else 1 - y, np.where(y == 1, high, low))
+        assert found.fault_found == (not right)

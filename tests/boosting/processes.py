@@ -1,4 +1,6 @@
-"""Boosting, fitted and asked for predictions here, then in forked, spawned and loky's processes, threads and tasks.
+"""Models, fitted and asked for predictions here, then in forked, spawned and loky's processes, threads and tasks.
+
+    python processes.py boosting | average
 
 A forked process that waits for threads of its parent would never end; an alarm ends it after a minute.
 """
@@ -16,11 +18,15 @@ from joblib import Parallel, delayed
 from sklearn.datasets import make_classification
 
 from properly.boosting import ProperBoostingClassifier
+from properly.comparison import BestProbabilities
 
-X, Y = make_classification(5000, 8, n_informative=5, flip_y=0.1, random_state=0)
+AVERAGE = "average" in sys.argv  # which spawned processes see as well
+X, Y = make_classification(400 if AVERAGE else 5000, 8, n_informative=5, flip_y=0.1, random_state=0)
 
 
 def fitted(n_jobs):
+    if AVERAGE:
+        return BestProbabilities("logistic,boosting,extra_trees", cv=2, calibration="platt").fit(X, Y)
     return ProperBoostingClassifier(n_estimators=10, random_state=0, n_jobs=n_jobs).fit(X, Y)
 
 

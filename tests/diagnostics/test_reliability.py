@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from sklearn.isotonic import IsotonicRegression
 
 from properly import diagnostics
 from properly.diagnostics import reliability
 from properly.diagnostics.reliability import reliability_of
+from properly.diagnostics.results import jeffreys_interval
 from properly.inputs.forecast import Forecast
 
 
@@ -177,3 +179,10 @@ def test_perfect_and_perfectly_wrong_forecasts_can_be_drawn(right):
     three = np.arange(42) % 3
     codes = three if right else (three + 1) % 3
     assert diagnostics.multiclass_reliability(three, np.eye(3)[codes]) is not None
+
+
+def test_intervals_of_shares_of_very_many_rows():
+    rows = np.array([1e13, 1e14, 1e15, 1e20, 1e30])
+    low, high = jeffreys_interval(0.3 * rows, 0.7 * rows, 0.95)
+    assert np.all((low <= 0.3 + 1e-15) & (high >= 0.3 - 1e-15))
+    assert_allclose((high - low)[:3], 2 * 1.959964 * np.sqrt(0.21 / rows[:3]), rtol=0.01)

@@ -89,4 +89,10 @@ def jeffreys_interval(positive: Array, negative: Array, confidence: float) -> tu
     a, b = positive + 0.5, negative + 0.5
     low = np.where(positive > 0.0, sc.betaincinv(a, b, tail), 0.0)
     high = np.where(negative > 0.0, sc.betainccinv(a, b, tail), 1.0)
-    return low, high
+    total = positive + negative
+    many = (np.minimum(positive, negative) > 1e6) & (
+        total > 1e14
+    )  # where the Beta quantiles of SciPy lose their digits
+    share, most = positive / np.maximum(total, 1e-300), np.where(many, total, 1.0)
+    reach = -sc.ndtri(tail) * np.sqrt(share * (1.0 - share) / most)  # and the normal ones have them all
+    return np.where(many, share - reach, low), np.where(many, share + reach, high)

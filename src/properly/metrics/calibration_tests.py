@@ -25,6 +25,7 @@ from properly.numeric.tails import two_sided
 _MOST_CELLS = 20_000
 _MOST_TESTED_CELLS = 2_000
 _MOST_SIMULATED_CELLS = 128
+_CERTAIN = 1e-12  # a class of this probability, or a smaller one, should not occur
 _FEW = 15.0  # Σ p(1-p): with less, p-values come from redrawn labels
 _DRAWS = 499
 _MOST_FUNCTIONS = 12  # of the smooth test: a constant, the log-odds and cosines,
@@ -92,8 +93,8 @@ def calibration_test(
     They are joined by the weighted Cauchy rule, p = ½ - arctan(Σ_k s_k tan((½ - p_k)π))/π, which nearly keeps a small
     level under any dependence: benchmarks/bench_verdict.py counts its false alarms. Where Σw p(1-p) is below 15, all
     p-values are those of 499 draws of labels from the probabilities (with a fixed seed), which are exact. A row of a
-    class whose probability was 0 is a certain fault: p = 0. Of more than 2,000 different probabilities, neighbours are
-    taken together.
+    class whose probability was 0 is a certain fault: p = 0; where it was below 1e-12, p is at most the sum of all such
+    probabilities. Of more than 2,000 different probabilities, neighbours are taken together.
 
     Of more than two classes, each is tested against the rest, the most probable one by whether it is true, and the
     whole vector by the squared kernel calibration error; each of the three counts a third in the join, whose p-value is
@@ -227,11 +228,12 @@ class _Found(NamedTuple):
 
 
 def _of_two_classes(forecast: Forecast, cluster: NDArray[Any] | None) -> CalibrationTest:
-    impossible = forecast.surprises
-    certain = (Test("certainty", float(impossible), 0.0),) if impossible else ()
-    cells, fewer = Cells.of(forecast), design_effect(forecast, cluster)
+    distinct = distinct_forecasts(forecast)
+    certainty = _certainty(distinct, forecast.surprises)
+    certain = (certainty,) if certainty.statistic else ()
+    cells, fewer = Cells.inside(distinct), design_effect(forecast, cluster)
     if len(cells.p) == 0 or fewer == np.inf:
-        return CalibrationTest(0.0 if impossible else 1.0, certain)
+        return CalibrationTest(certainty.p_value, certain)
     cells = Cells(cells.p, cells.weight / fewer, cells.positive / fewer).merged(_MOST_TESTED_CELLS)
     if cells.variance.sum() < _FEW:
         cells = cells.merged(_MOST_SIMULATED_CELLS)
@@ -242,7 +244,20 @@ def _of_two_classes(forecast: Forecast, cluster: NDArray[Any] | None) -> Calibra
     p_values, shares = (np.array(each) for each in list(zip(*found.values(), strict=True))[1:])
     together = _exact(joined(p_values, shares))
     tests = (Test(name, float(each.statistic[0]), _exact(each.p_value)) for name, each in found.items())
-    return CalibrationTest(0.0 if impossible else together, (*certain, *tests))
+    return CalibrationTest(min(certainty.p_value, together), (*certain, *tests))
+
+
+def _certainty(found: DistinctForecasts, impossible: int) -> Test:
+    """The rows of a class whose probability was 0, or too small for the other tests, which go by variances.
+
+    That there is one among them is no more probable than the sum of their probabilities.
+    """
+    if impossible:
+        return Test("certainty", float(impossible), 0.0)
+    low, high = found.p <= _CERTAIN, 1.0 - found.p <= _CERTAIN
+    chance = found.weight[low] @ found.p[low] + found.weight[high] @ (1.0 - found.p[high])
+    against = float(found.positive[low].sum() + found.negative[high].sum())
+    return Test("certainty", against, min(float(chance), 1.0) if against else 1.0)
 
 
 def _exact(p_values: Array) -> float:
