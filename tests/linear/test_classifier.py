@@ -671,3 +671,14 @@ def test_offsets_far_apart_do_not_hide_the_best_optimum(seed):
         model = ProperLinearClassifier(BetaLoss.tailored(0.3, 10), "logit").fit(features, y, offset=offset)
     best = min(minimize(objective, [0.0, 0.0, start], method="BFGS").fun for start in (-20.0, -10.0, 0.0, 10.0, 20.0))
     assert objective(np.append(model.coef_, model.intercept_)) < best + 1e-6 * abs(best)
+
+
+@pytest.mark.parametrize(("seed", "C"), [(13, 1.0), (17, 100.0), (41, 100.0)])
+def test_starts_that_lead_to_different_optima_are_told(seed, C):
+    """One minimum over the intercept alone; but random starts find a better optimum than is kept."""
+    rng = np.random.default_rng(seed)
+    n, k = int(rng.integers(30, 150)), int(rng.integers(1, 4))
+    features, offset = rng.normal(size=(n, k)), 8.0 * rng.normal(size=n)
+    y = (rng.random(n) < expit(features[:, 0])).astype(int)
+    with pytest.warns(ConvergenceWarning, match="offsets lie so far apart"):
+        ProperLinearClassifier(BetaLoss.tailored(0.2, 8.0), "logit", C=C).fit(features, y, offset=offset)

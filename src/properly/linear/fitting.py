@@ -172,9 +172,9 @@ def fit_linear(
     if start is None:
         others = [data.joined(*other) for other in (further_starts(data, penalty) if further_starts else ())]
         minima = over_the_intercept(problem)
-    solution = _solve(problem, coef, plain, others + minima, tol, max_iter)
+    solution, several = _solve(problem, coef, plain, others + minima, tol, max_iter)
     runaway = not any(penalty) and _has_run_away(problem, solution)
-    return Fit(*data.separated(solution.coef), solution, runaway, len(minima) > 1)
+    return Fit(*data.separated(solution.coef), solution, runaway, several and bool(minima))
 
 
 def _start_of_sample(
@@ -256,33 +256,42 @@ def warn_about(fit: Fit, tol: float, max_iter: int) -> None:
     warnings.warn(message, ConvergenceWarning, stacklevel=3)
 
 
-def _solve(problem: Problem, coef: Array, plain: Array, others: list[Array], tol: float, max_iter: int) -> Solution:
+def _solve(
+    problem: Problem, coef: Array, plain: Array, others: list[Array], tol: float, max_iter: int
+) -> tuple[Solution, bool]:
     """The best solution found from `coef`, and from the class proportions and `others` if the first did not converge
-    or if there are others.
+    or if there are others; and whether these starts led to different optima.
 
     A problem that is not convex and has not converged is tried once more with the expected curvature.
     """
     coef = where_finite(problem, coef, plain)
-    solution = minimise(problem, coef, tol, max_iter)
+    solution, several = minimise(problem, coef, tol, max_iter), False
     if others or (solution.status is not Status.CONVERGED and not np.array_equal(coef, plain)):
         starts = [plain, *(where_finite(problem, other, plain) for other in others)]
-        solution = _best(problem, [solution, *(minimise(problem, start, tol, max_iter) for start in starts)])
+        solutions = [solution, *(minimise(problem, start, tol, max_iter) for start in starts)]
+        values = _values(problem, [each for each in solutions if each.status is Status.CONVERGED])
+        several = len(values) > 0 and bool(np.ptp(values) > 1e-8 * problem.null_loss)
+        solution = _best(problem, solutions)
     if problem.convex:
-        return solution
+        return solution, False
     if solution.status is not Status.CONVERGED:
         solution = _best(problem, [solution, minimise(replace(problem, observed=False), coef, tol, max_iter)])
     if problem.kinked and solution.status is not Status.OUT_OF_ITERATIONS and not _gradient_vanishes(problem, solution):
         solution.status = Status.ON_A_KINK
-    return solution
+    return solution, several
 
 
 def _best(problem: Problem, solutions: list[Solution]) -> Solution:
     """The solution with the lowest objective; among equals (all, if convex) the one that is nearest to convergence."""
-    smooth = np.array([problem.point(solution.coef).value for solution in solutions])
-    lasso = [problem.lasso * np.abs(solution.coef[:, : problem.n_features]).sum() for solution in solutions]
-    values = np.nan_to_num(smooth + lasso, nan=np.inf)
+    values = _values(problem, solutions)
     equals = np.flatnonzero(values <= values.min() + 1e-10 * problem.null_loss)
     return min((solutions[i] for i in equals), key=_distance_from_convergence)
+
+
+def _values(problem: Problem, solutions: list[Solution]) -> Array:
+    smooth = np.array([problem.point(solution.coef).value for solution in solutions])
+    lasso = [problem.lasso * np.abs(solution.coef[:, : problem.n_features]).sum() for solution in solutions]
+    return np.nan_to_num(smooth + lasso, nan=np.inf)
 
 
 def _distance_from_convergence(solution: Solution) -> tuple[bool, float]:
