@@ -46,7 +46,9 @@ def described(doc):
 
 
 def parameters(function):
-    return [name for name in inspect.signature(function).parameters if name not in ("self", "cls") and name[0] != "_"]
+    every = inspect.signature(function).parameters.values()
+    named = [each.name for each in every if each.kind not in (each.VAR_KEYWORD, each.VAR_POSITIONAL)]
+    return [name for name in named if name not in ("self", "cls") and name[0] != "_"]
 
 
 def gaps(thing):

@@ -74,6 +74,14 @@ def _module(module, name):
         return SimpleNamespace(**{name: None})
 
 
+def test_the_badges_are_true(monkeypatch):
+    pytest.importorskip("matplotlib")
+    monkeypatch.syspath_prepend(str(ROOT / "docs" / "site"))
+    from pictures import IMAGES, badges
+
+    assert {name: (IMAGES / f"{name}.svg").read_text(encoding="utf-8") for name in badges()} == badges()
+
+
 def test_versions_agree():
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     released = re.search(r"^## (\d+\.\d+\.\d+), (\d{4}-\d{2}-\d{2})$", changelog, re.MULTILINE)

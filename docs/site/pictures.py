@@ -1,8 +1,14 @@
-"""Draw the pictures of the landing page and of the guide to diagnostics again: ``python docs/site/pictures.py``."""
+"""Draw the pictures of the landing page and of the guide to diagnostics, and the badges of the README, again:
+
+    python docs/site/pictures.py
+
+The badges say what `pyproject.toml` says; a test compares. No badge comes from another server.
+"""
 
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +51,35 @@ def draw_diagnostics() -> None:
     axes.figure.savefig(IMAGES / "log_odds_fit.png", dpi=110)
 
 
+def badges() -> dict[str, str]:
+    """The badges by the names of their files, as SVG."""
+    config = tomllib.loads((IMAGES.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
+    versions = [each.rpartition(" ")[2] for each in config["project"]["classifiers"] if "Python :: 3." in each]
+    strict = "mypy, strict" if config["tool"]["mypy"]["strict"] else "mypy"
+    texts = {
+        "python": ("Python", f"{versions[0]}–{versions[-1]}"),
+        "licence": ("licence", config["project"]["license"]),
+        "types": ("types", strict),
+    }
+    return {name: _badge(*text) for name, text in texts.items()}
+
+
+def _badge(left: str, right: str) -> str:
+    a, b = (12 + 7 * len(text) for text in (left, right))
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{a + b}" height="20" role="img" aria-label="{left}: {right}">'
+        f'<rect width="{a}" height="20" fill="#555"/><rect x="{a}" width="{b}" height="20" fill="#0072B2"/>'
+        f'<g fill="#fff" font-family="sans-serif" font-size="11" text-anchor="middle">'
+        f'<text x="{a / 2}" y="14">{left}</text><text x="{a + b / 2}" y="14">{right}</text></g></svg>\n'
+    )
+
+
+def draw_badges() -> None:
+    for name, svg in badges().items():
+        (IMAGES / f"{name}.svg").write_text(svg, encoding="utf-8")
+
+
 if __name__ == "__main__":
+    draw_badges()
     draw_landing()
     draw_diagnostics()

@@ -135,7 +135,7 @@ class SparkModel(_Columns, Model):
     ----------
     estimator : fitted linear classifier
         From `SparkClassifier`, or fitted elsewhere.
-    featuresCol, inputCols, probabilityCol, predictionCol :
+    featuresCol, inputCols, labelCol, weightCol, probabilityCol, predictionCol :
         As in `SparkClassifier`.
     """
 
