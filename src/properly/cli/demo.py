@@ -1,7 +1,7 @@
 """See the commands at work on a rare class whose true probabilities are known.
 
 Draw a rare class whose true probabilities are known. Audit the probabilities of a model that was fitted
-with balanced class weights, fit better ones, and compare both with the truth. Takes about half a minute.
+with balanced class weights, fit better ones, and compare both with the truth. Takes about 15 seconds on a free core.
 
 example: properly demo --output demo
 """
