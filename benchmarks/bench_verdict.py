@@ -44,7 +44,7 @@ SCORES = {
 # Skewed scores have a part of the grid: enough to show that normal ones are not special.
 CELLS = [*product(FAULTS, ["normal"], [500, 2_000], [0.05, 0.1, 0.2, 0.3])]
 CELLS += [*product(FAULTS, ["normal"], [5_000], [0.05, 0.3]), *product(FAULTS, ["skewed"], [2_000], [0.1, 0.3])]
-INFORMATION = [(0.0, 15.0), (15.0, 30.0), (30.0, 120.0), (120.0, np.inf)]  # Σ p(1-p)
+INFORMATION = [(15.0, 30.0), (30.0, 120.0), (120.0, np.inf)]  # Σ p(1-p); with less, p-values are exact
 DETECTABLE = [(200, 0.3), (500, 0.1), (2_000, 0.05), (2_000, 0.3), (5_000, 0.1)]
 
 
@@ -220,7 +220,7 @@ def main():
     tasks = [(false_alarms, k, *each) for k, each in enumerate(zip(RIGHT, counts, strict=True))]
     tasks += [(found_at_detectable, k, *cell, some) for k, cell in enumerate(DETECTABLE)]
     tasks += [(found_at_detectable_of_classes, k, n_classes, some) for k, n_classes in enumerate((3, 5))]
-    tasks += [(false_alarms_between, k, *ends, 3 * repetitions) for k, ends in enumerate(INFORMATION)]
+    tasks += [(false_alarms_between, k, *ends, 3 * repetitions) for k, ends in enumerate(INFORMATION, start=1)]
     tasks += [(found, k, *cell, repetitions) for k, cell in enumerate(CELLS)]
     with ProcessPoolExecutor(2) as pool:
         results, seconds = zip(*pool.map(timed, tasks), strict=True)
