@@ -161,10 +161,15 @@ def _one_column(values: Array) -> Array:
 
 
 def read_binary(
-    y: ArrayLike | None, p: Any, sample_weight: ArrayLike | None = None, classes: ArrayLike | None = None
+    y: ArrayLike | None,
+    p: Any,
+    sample_weight: ArrayLike | None = None,
+    classes: ArrayLike | None = None,
+    *,
+    keep_library: bool = False,
 ) -> Forecast:
     """As `read_forecast`, for what is defined for two classes only."""
-    forecast = read_forecast(y, p, sample_weight, classes)
+    forecast = read_forecast(y, p, sample_weight, classes, keep_library=keep_library)
     if not forecast.binary:
         raise ValueError(
             f"this is defined for two classes, but p has {forecast.p.shape[1]} columns; look at one class k against "

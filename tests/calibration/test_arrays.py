@@ -17,6 +17,7 @@ from properly.calibration.methods import METHODS
 from properly.linear import GEVCanonicalRegressionCV, ProperLinearClassifier
 from properly.links import GEV, LINKS
 from properly.losses import BetaLoss
+from properly.numeric import isotonic
 from properly.numeric.arrays import to_numpy
 from properly.prevalence import PriorCorrectedClassifier, adjust_prior
 
@@ -35,7 +36,7 @@ def assert_same(model, rows, library):
     for name in PREDICTIONS:
         found, expected = getattr(model, name)(given), getattr(model, name)(rows)
         assert type(found) is type(given), name
-        np.testing.assert_allclose(to_numpy(found), expected, rtol=1e-12, atol=1e-300, err_msg=name)
+        np.testing.assert_allclose(to_numpy(found), expected, rtol=5e-12, atol=1e-300, err_msg=name)
     assert np.array_equal(to_numpy(model.predict(given)), model.predict(rows))
 
 
@@ -47,6 +48,60 @@ def test_calibrators(method, library):
     model = METHODS[method](input="probability").fit(p, THREE)
     assert_same(model, np.concatenate([sc.softmax(NEW, axis=1), np.eye(3)]), library)
     assert_same(METHODS[method](input="probability").fit(p[:, 0], Y), np.append(RANDOM.random(50), [0.0, 1.0]), library)
+
+
+MANY = 25_000  # more than `AutoCalibration` looks at one by one
+MANY_SCORES = np.random.default_rng(1).normal(size=MANY).round(3)
+MANY_Y = (np.random.default_rng(2).random(MANY) < sc.expit(0.7 * MANY_SCORES - 0.5)).astype(int)
+FITTED_THERE = [name for name in METHODS if METHODS[name]._fits_anywhere]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_fits_are_those_of_numpy(method, library):
+    weight = RANDOM.integers(0, 3, len(Y)).astype(float)
+    p = sc.softmax(X, axis=1)
+    cases = [(SCORES, Y, None), (SCORES, Y, weight), (X, THREE, weight), (p[:, 0], Y, weight), (p, THREE, None)]
+    for scores, y, each in cases:
+        there = [None if x is None else library.asarray(x) for x in (scores, each)]
+        labels = y if y is THREE else library.asarray(y)  # no other library has texts
+        expected = METHODS[method]().fit(scores, y, each).predict_proba(scores)
+        model = METHODS[method]().fit(there[0], labels, there[1])
+        assert type(model.classes_) is np.ndarray
+        np.testing.assert_allclose(model.predict_proba(scores), expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("method", FITTED_THERE)
+def test_fits_to_many_rows_copy_none_of_them(method, library, monkeypatch):
+    scores, y = library.asarray(MANY_SCORES), library.asarray(MANY_Y)
+    expected = METHODS[method]().fit(MANY_SCORES.copy(), MANY_Y).predict_proba(NEW_SCORES)
+    forbid_copies(monkeypatch, scores, MANY // 2)
+    model = METHODS[method]().fit(scores, y)
+    np.testing.assert_allclose(model.predict_proba(NEW_SCORES), expected, rtol=1e-9, atol=1e-12)
+
+
+def forbid_copies(monkeypatch, like, size):
+    """Copies of so many numbers to NumPy fail."""
+    original = type(like).__array__
+
+    def guarded(self, *args, **options):
+        assert np.prod(self.shape) < size, "rows were copied to the host"
+        return original(self, *args, **options)
+
+    monkeypatch.setattr(type(like), "__array__", guarded)
+
+
+def test_isotonic_regression_pools_before_rows_are_copied(library, monkeypatch):
+    score = np.random.default_rng(3).normal(size=3000)
+    y = (np.random.default_rng(4).random(3000) < sc.expit(score)).astype(int)
+    weight = np.random.default_rng(5).integers(0, 4, 3000).astype(float)
+    monkeypatch.setattr(isotonic, "_FEW", 10)
+    for each in (None, weight):
+        for strict in (False, True):
+            expected = IsotonicCalibration(strict=strict).fit(score.copy(), y, each).maps_[0]
+            given = None if each is None else library.asarray(each)
+            found = IsotonicCalibration(strict=strict).fit(library.asarray(score), library.asarray(y), given).maps_[0]
+            for name in ("first", "last", "rate", "complement"):
+                np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,8 @@ from properly.calibration.base import Calibrator
 from properly.calibration.by_sums import SummedRows, largest_size, mean_square
 from properly.calibration.temperature import best_slope, bounded, summed_best_slope
 from properly.classifier import difference, log_probabilities
+from properly.engines import engine_over
 from properly.engines.base import Engine
-from properly.engines.memory import MemoryEngine
 from properly.inputs.options import check_interval
 from properly.inputs.scores import Sample
 from properly.kernels import LinearModel
@@ -41,6 +41,8 @@ class AffineScaling(Calibrator):
     The slope makes z of root mean square 1, so that penalties mean the same for logits of any unit. A subclass says how
     strongly W and b are held at the identity. Two classes are treated the same, with logits -s/2 and s/2.
     """
+
+    _fits_anywhere: ClassVar[bool] = True
 
     coef_: Array
     intercept_: Array
@@ -69,7 +71,7 @@ class AffineScaling(Calibrator):
 
     def _fit(self, sample: Sample) -> None:
         self.slope_ = self._slope(sample)
-        engine = MemoryEngine(self._features(sample.scores), sample.codes, sample.weight)
+        engine = engine_over(self._features(sample.scores), sample.codes, sample.weight)
         self._fit_coefficients(engine, sample.total_weight)
 
     def _fit_by_sums(self, rows: SummedRows) -> None:
@@ -92,12 +94,13 @@ class AffineScaling(Calibrator):
 
 def standard_slope(logits: Array, weight: Array | None) -> float:
     """1 over the root mean square of the logits less their mean in every row; 1 if all of them are equal."""
-    largest = float(np.abs(logits).max())
+    xp = namespace(logits)
+    largest = float(xp.max(xp.abs(logits)))
     if largest == 0.0:
         return 1.0
     relative = logits / largest  # squares must neither overflow nor vanish
-    relative = 0.5 * relative[:, None] if relative.ndim == 1 else relative - relative.mean(axis=1, keepdims=True)
-    unit = largest * float(np.sqrt(np.average(np.square(relative).mean(axis=1), weights=weight)))
+    relative = 0.5 * relative[:, None] if relative.ndim == 1 else relative - xp.mean(relative, axis=1, keepdims=True)
+    unit = largest * float(np.sqrt(fn.average(xp.mean(xp.square(relative), axis=1), weight)))
     return min(1.0 / unit, LARGEST) if unit > 0.0 else 1.0
 
 

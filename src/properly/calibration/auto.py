@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from itertools import groupby
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from scipy import special as sc
@@ -24,7 +25,7 @@ from properly.calibration.base import Calibrator
 from properly.classifier import difference
 from properly.inputs.scores import Sample, without_last_digits, zero_of
 from properly.numeric import functions as fn
-from properly.numeric.arrays import Array, constant, namespace
+from properly.numeric.arrays import Array, constant, is_traced, namespace
 from properly.numeric.compression import cell_starts, classes_apart
 from properly.numeric.limits import FARTHEST
 
@@ -32,6 +33,7 @@ _BELIEF = 0.5  # prior probability that the scores are calibrated as they are
 _DOUBT = 0.01  # the weight, in rows, of the class proportions in the average
 _NEGLIGIBLE = 1e-6  # predictions leave out maps of a smaller weight
 _BLOCK = 50_000  # as many scores at a time are turned into probabilities
+_BLOCK_ELSEWHERE = 4_000_000  # of libraries that may compute on a card
 
 # More rows of two classes than these are compressed: features are averages over cells, computed in finer ones. These
 # numbers keep probabilities within 1e-5 of those of a fit to all rows.
@@ -128,6 +130,8 @@ class AutoCalibration(Calibrator):
     maps_: list[FittedMap]
     log_proportions_: Array
 
+    _fits_anywhere: ClassVar[bool] = True
+
     def _fit(self, sample: Sample) -> None:
         logits, labels, candidates, featured = _problem(sample)
         weight = labels.weight
@@ -146,10 +150,11 @@ class AutoCalibration(Calibrator):
         ]
 
     def _log_scores(self, scores: Array) -> Array:
-        if namespace(scores) is np and scores.size > _BLOCK:  # so that features are never there for all rows
-            rows = max(1, _BLOCK * len(scores) // scores.size)
-            blocks = range(0, len(scores), rows)
-            return np.concatenate([self._log_scores(scores[begin : begin + rows]) for begin in blocks])
+        xp, n = namespace(scores), 0 if is_traced(scores) else scores.shape[0]
+        rows = max(1, (_BLOCK if xp is np else _BLOCK_ELSEWHERE) // math.prod(scores.shape[1:]))
+        if n > rows:  # so that features are never there for all rows
+            blocks = range(0, n, rows)
+            return xp.concat([self._log_scores(scores[begin : min(begin + rows, n), ...]) for begin in blocks])
         logits = _logits(scores)
         constant_part = np.log(self.weights_["proportions"]) + self.log_proportions_
         log_p = namespace(logits).zeros_like(logits) + constant(constant_part, logits)
@@ -187,8 +192,9 @@ class _Problem(NamedTuple):
 
 
 def _problem(sample: Sample) -> _Problem:
-    if sample.scores.ndim == 1 and len(sample.scores) > _MOST_ROWS:
+    if sample.scores.ndim == 1 and sample.scores.shape[0] > _MOST_ROWS:
         return _compressed(sample)
+    sample = sample.on_host()  # few rows, or several classes
     logits = _logits(sample.scores)
     labels = Labels(sample.codes, np.ones(len(logits)) if sample.weight is None else sample.weight)
     if sample.scores.ndim == 1:
@@ -200,11 +206,11 @@ def _problem(sample: Sample) -> _Problem:
 
 def _compressed(sample: Sample) -> _Problem:
     """Rows of a class in a cell count as one, with the means of their scores and features."""
-    score = np.clip(sample.scores, -FARTHEST, FARTHEST)
+    score = namespace(sample.scores).clip(sample.scores, -FARTHEST, FARTHEST)
     zero = zero_of(score)
     score = without_last_digits(score, zero)
     classes = classes_apart(score, sample.codes == 1, sample.weight)
-    knots = cell_starts(classes, min(_KNOTS, int(_KNOTS_TIMES_ROWS / len(score))))
+    knots = cell_starts(classes, min(_KNOTS, int(_KNOTS_TIMES_ROWS / score.shape[0])))
     waves = Waves(knots, np.mean([each.middle_rank(knots) for each in classes], axis=0), zero)
     first_fine = cell_starts(classes, _FINE_CELLS)
     fine = [each.compressed(first_fine) for each in classes]

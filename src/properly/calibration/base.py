@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,7 +32,7 @@ from properly.inputs.scores import (
 )
 from properly.kernels import Block
 from properly.numeric import functions as fn
-from properly.numeric.arrays import Array, columns_of, namespace
+from properly.numeric.arrays import Array, columns_of, is_foreign, namespace, require_one_library
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -54,9 +54,14 @@ class Calibrator(LogScoreClassifier):
     ``input_`` records what they were in `fit`, and later scores are read the same way: a score outside [0, 1] is an
     error if those in `fit` were probabilities.
 
+    Scores may be arrays of PyTorch or CuPy. The methods that add up or sort are fitted where these are, and others to a
+    copy on the host; the model is of NumPy in either case, and predictions are where the scores are.
+
     A new method is a subclass with `_fit` and `_log_scores`, or a `BinaryCalibrator` with `_fit_map`, and a line in
     `properly.calibration.methods.METHODS`.
     """
+
+    _fits_anywhere: ClassVar[bool] = False  # whether `_fit` takes arrays of other libraries; else they are copied
 
     input: str = "auto"
 
@@ -110,7 +115,8 @@ class Calibrator(LogScoreClassifier):
     def _fit_read(
         self, learn: Callable[[Array], Reader], scores: ArrayLike, y: ArrayLike | None, sample_weight: ArrayLike | None
     ) -> Self:
-        classes, codes = checked_labels(y)
+        require_one_library(scores=scores, y=y if is_foreign(y) else None, sample_weight=sample_weight)
+        classes, codes = checked_labels(y, like=scores)
         values = checked_values(scores, len(classes))
         self.__dict__.pop("feature_names_in_", None)  # those of an earlier fit
         if is_frame(scores):
@@ -121,7 +127,7 @@ class Calibrator(LogScoreClassifier):
 
     def _fit_checked(self, classes: NDArray[Any], reader: Reader, sample: Sample) -> Self:
         self._remember(classes, reader)
-        self._fit(sample)
+        self._fit(sample if self._fits_anywhere else sample.on_host())
         return self
 
     def _remember(self, classes: NDArray[Any], reader: Reader) -> None:
@@ -129,8 +135,8 @@ class Calibrator(LogScoreClassifier):
         self.reader_: Reader = reader
 
     def _fit_binary(self, sample: BinarySample) -> Self:
-        codes = sample.positive.view(np.int8)
-        return self._fit_checked(np.array([False, True]), ScoreReader(), Sample(sample.score, codes, sample.weight))
+        rows = Sample(sample.score, sample.codes, sample.weight)
+        return self._fit_checked(np.array([False, True]), ScoreReader(), rows)
 
     predict_proba = by_parts(LogScoreClassifier.predict_proba, PartitionedEngine)
     predict_log_proba = by_parts(LogScoreClassifier.predict_log_proba, PartitionedEngine)

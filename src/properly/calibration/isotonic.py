@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
@@ -94,6 +95,8 @@ class IsotonicCalibration(BinaryCalibrator):
     >>> IsotonicCalibration(strict=True).fit(scores, y).predict_proba([0.0, 2.5, 5.0])[:, 1].round(3)
     array([0.333, 0.5  , 0.857])
     """
+
+    _fits_anywhere: ClassVar[bool] = True
 
     interpolation: str = "step"
     strict: bool = field(default=False, kw_only=True)

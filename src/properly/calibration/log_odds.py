@@ -8,20 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple, cast
+from functools import partial
+from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from properly import kernels
 from properly.calibration.base import BinaryCalibrator
 from properly.calibration.bennett import AsymmetricLaplaceCalibration
+from properly.engines import engine_over
 from properly.engines.base import Engine
-from properly.engines.memory import MemoryEngine
 from properly.inputs.scores import BinarySample
 from properly.kernels import Block, Statistic
 from properly.numeric import functions as fn
-from properly.numeric.arrays import Array, namespace
+from properly.numeric.arrays import Array, beside, columns_at, is_foreign, namespace
 from properly.numeric.limits import FARTHEST
 from properly.numeric.scaling import Standardizer
 from properly.solvers import Status, shrinks_linearly
@@ -104,6 +104,8 @@ class PlattScaling(BinaryCalibrator):
            [0.091, 0.909]])
     """
 
+    _fits_anywhere: ClassVar[bool] = True
+
     noisy_labels: bool = True
 
     def _fit_map(self, sample: BinarySample) -> LinearMap:
@@ -135,6 +137,8 @@ class QuadraticScaling(BinaryCalibrator):
     array([[0.837, 0.163],
            [0.001, 0.999]])
     """
+
+    _fits_anywhere: ClassVar[bool] = True
 
     def _fit_map(self, sample: BinarySample) -> LinearMap:
         return LinearMap.fitted(Powers.of(sample, 2), sample)
@@ -185,10 +189,12 @@ class BetaCalibration(BinaryCalibrator):
            [0.142, 0.858]])
     """
 
+    _fits_anywhere: ClassVar[bool] = True
+
     def _fit_map(self, sample: BinarySample) -> LinearMap:
         features, kept = LogProbabilities(), [0, 1]
         while True:
-            some = features if len(kept) == 2 else lambda score: features(score).T[kept].T
+            some = features if len(kept) == 2 else partial(_some_columns, features, list(kept))
             fit = fit_log_odds(some, sample, noisy=False)
             if not kept or fit.coef.min() >= 0.0:
                 break
@@ -196,6 +202,11 @@ class BetaCalibration(BinaryCalibrator):
         coef = np.zeros(2)
         coef[kept] = fit.coef
         return LinearMap(features, coef, fit.intercept)
+
+
+def _some_columns(features: Features, kept: list[int], score: Array) -> Array:
+    columns = features(score)
+    return columns_at(columns, np.array(kept, dtype=np.intp)) if is_foreign(columns) else columns.T[kept].T
 
 
 @dataclass(frozen=True)
@@ -301,10 +312,9 @@ def fit_log_odds(
     if callable(features):
         source, columns_of = sample.score[:, None], lambda scores: features(scores[:, 0])
     else:
-        source, columns_of = np.asfortranarray(features), np.asarray
-    codes = cast(NDArray[np.intp], sample.positive.view(np.int8))  # a byte a row is enough
-    engine = MemoryEngine(source, codes, sample.weight)
-    width = columns_of(source[:1]).shape[1]
+        source, columns_of = np.asfortranarray(features), np.asarray  # of NumPy only
+    engine = engine_over(source, sample.codes, sample.weight)
+    width = columns_of(source[:1, ...]).shape[1]
     penalty = np.append(np.zeros(width) if ridge is None else ridge, 0.0)
     plain = _Likelihood(engine, np.array(sample.class_weight), columns_of, Targets(), penalty)
     if not noisy:
@@ -324,6 +334,8 @@ class NewtonSums(Statistic):
 
 
 def newton_sums(block: Block, features: Features, coef: Array, targets: Targets) -> NewtonSums:
+    if is_foreign(block.X):
+        return _newton_sums_there(block, features(block.X), coef, targets)
     columns = list(features(block.X).T)
     minus_v = np.full(len(block.y), -coef[-1])
     for x, w in zip(columns, coef, strict=False):
@@ -348,6 +360,18 @@ def newton_sums(block: Block, features: Features, coef: Array, targets: Targets)
         for j in range(i + 1):
             hessian[i, j] = hessian[j, i] = bent @ columns[j]
     return NewtonSums(gradient, hessian, float(wrong))
+
+
+def _newton_sums_there(block: Block, columns: Array, coef: Array, targets: Targets) -> NewtonSums:
+    """The same from arrays of another library, in as few calls as possible."""
+    xp = namespace(columns)
+    design = beside(columns, xp.ones_like(columns[:, :1]))
+    v = fn.matmul(design, coef[:, None])[:, 0]
+    wrong = xp.astype(xp.where(block.y == 1, v <= 0.0, v >= 0.0), xp.float64)
+    p = fn.expit(v)
+    residual = p - (targets.rest + (targets.own - targets.rest) * xp.astype(block.y, xp.float64))
+    residual, curvature, wrong = (kernels.weighted(block, each) for each in (residual, p * (1.0 - p), wrong))
+    return NewtonSums(residual @ design, design.T @ (design * curvature[:, None]), xp.sum(wrong))
 
 
 class _Point(NamedTuple):

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
-from scipy import special as sc
 
 from properly.calibration.base import Calibrator
 from properly.calibration.by_sums import SummedRows, largest_size, mean_square
@@ -18,7 +17,7 @@ from properly.classifier import difference, log_probabilities
 from properly.inputs.scores import Sample
 from properly.kernels import Block, Statistic
 from properly.numeric import functions as fn
-from properly.numeric.arrays import Array, constant, namespace
+from properly.numeric.arrays import Array, anywhere, as_integers, constant, namespace, to_numpy
 from properly.numeric.limits import FARTHEST, LARGEST, SMALLEST
 from properly.numeric.scaling import root_mean_square
 from properly.solvers.dense import newton_minimum
@@ -61,6 +60,8 @@ class TemperatureScaling(Calibrator):
     2.676
     """
 
+    _fits_anywhere: ClassVar[bool] = True
+
     slope_: float
 
     @property
@@ -85,13 +86,14 @@ def bounded(logits: Array, slope: float = 1.0) -> Array:
 
 def best_slope(sample: Sample) -> float:
     """The slope 1/T that minimises the log loss, between 0 and ∞."""
-    unit = float(np.abs(sample.scores).max())
+    xp = namespace(sample.scores)
+    unit = float(xp.max(xp.abs(sample.scores)))
     if unit == 0.0:
         return 0.0
     logits = sample.scores / unit if sample.scores.ndim == 1 else _centred(sample.scores / unit)
-    problem = _Slope(logits, sample.codes, sample.weight)
+    problem = _Slope(logits, sample.codes if xp is np else as_integers(sample.codes), sample.weight)
     # The probability that a label of each class is wrong, which counts if the classes are separated.
-    noise = 1.0 / (np.bincount(sample.codes, sample.weight).astype(np.float64) + 2.0)
+    noise = 1.0 / (to_numpy(fn.bincount(problem.codes, sample.weight, _n_classes(sample))) + 2.0)
     own = problem.own_score(noise if problem.separated else None)
     if problem.sums(0.0)[0] >= own:
         return 0.0
@@ -181,33 +183,42 @@ class _Slope(NamedTuple):
     def separated(self) -> bool:
         """Whether every row's own class has the highest logit."""
         if self.logits.ndim == 1:
-            return bool(np.all(np.where(self.codes == 1, self.logits >= 0.0, self.logits <= 0.0)))
-        return bool(np.all(self.logits[np.arange(len(self.codes)), self.codes] == 0.0))
+            xp = namespace(self.logits)
+            return bool(xp.all(xp.where(self.codes == 1, self.logits >= 0.0, self.logits <= 0.0)))
+        return not anywhere(fn.own_entries(self.logits, self.codes) != 0.0)
 
     def own_score(self, noise: Array | None) -> float:
         """Σ weight l_y, or its average over the label and the others."""
         if self.logits.ndim == 1:
             wrong = np.zeros(2) if noise is None else noise
-            return self._total(np.array([wrong[0], 1.0 - wrong[1]])[self.codes] * self.logits)
-        own = self.logits[np.arange(len(self.codes)), self.codes]
+            return self._total(fn.entries(np.array([wrong[0], 1.0 - wrong[1]]), self.codes) * self.logits)
+        own = fn.own_entries(self.logits, self.codes)
         if noise is None:
             return self._total(own)
-        others = (self.logits.sum(axis=1) - own) / (self.logits.shape[1] - 1)
-        return self._total(own + noise[self.codes] * (others - own))
+        others = (namespace(own).sum(self.logits, axis=1) - own) / (self.logits.shape[1] - 1)
+        return self._total(own + fn.entries(noise, self.codes) * (others - own))
 
     def sums(self, slope: float) -> tuple[float, float]:
         """Σ weight · expected logit, and its derivative, Σ weight · variance of the logit."""
         if self.logits.ndim == 1:
-            p = sc.expit(slope * self.logits)
+            p = fn.expit(slope * self.logits)
             first = p * self.logits
             return self._total(first), self._total((1.0 - p) * first * self.logits)
-        p = np.exp(slope * self.logits)
-        p /= p.sum(axis=1, keepdims=True)
+        xp = namespace(self.logits)
+        p = xp.exp(slope * self.logits)
+        p /= xp.sum(p, axis=1, keepdims=True)
+        if xp is not np:
+            mean = xp.sum(p * self.logits, axis=1)
+            return self._total(mean), self._total(xp.sum(p * self.logits**2, axis=1) - mean**2)
         mean = np.einsum("ik,ik->i", p, self.logits)
         return self._total(mean), self._total(np.einsum("ik,ik,ik->i", p, self.logits, self.logits) - mean**2)
 
     def _total(self, x: Array) -> float:
-        return float(x.sum() if self.weight is None else self.weight @ x)
+        return float(namespace(x).sum(x) if self.weight is None else self.weight @ x)
+
+
+def _n_classes(sample: Sample) -> int:
+    return 2 if sample.scores.ndim == 1 else int(sample.scores.shape[1])
 
 
 class EnsembleTemperatureScaling(Calibrator):

@@ -25,6 +25,7 @@ from properly.engines.partitioned import PartitionedEngine
 from properly.engines.spark import Spark, SparkEngine
 from properly.engines.stream import Stream, StreamEngine
 from properly.kernels import Block
+from properly.numeric.arrays import is_foreign
 
 _MANY = 2**16  # rows
 
@@ -53,6 +54,11 @@ def training_engine(
         yield engine, classes
     finally:
         engine.release()
+
+
+def engine_over(X: Any, codes: NDArray[Any], weight: Any = None) -> MemoryEngine:
+    """The engine over checked rows in memory, of NumPy or of another library."""
+    return (DeviceEngine if is_foreign(X) else MemoryEngine)(X, codes, weight)
 
 
 def prediction_engine(estimator: Any, X: Any, offset: Given) -> Engine:
@@ -109,6 +115,7 @@ __all__ = [
     "block_bytes",
     "by_parts",
     "engine_for",
+    "engine_over",
     "prediction_engine",
     "training_engine",
 ]

@@ -37,6 +37,7 @@ from properly.numeric.arrays import (
     is_foreign,
     is_traced,
     namespace,
+    refuse_booleans,
     refuse_masked,
     require_real,
     to_numpy,
@@ -96,6 +97,7 @@ def checked_tensor(estimator: Any, X: Any, *, reset: bool) -> Any:
 
     Values are looked at where they are used: a fit sees them in its sums.
     """
+    refuse_booleans(X, "X")
     require_real(X, "X")
     if X.ndim != 2:
         raise ValueError(f"Expected 2D array, got X with {X.ndim} dimensions; reshape it to (rows, features).")

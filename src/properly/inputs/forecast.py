@@ -18,7 +18,7 @@ from properly.inputs.scores import BinarySample
 from properly.inputs.weights import checked_weight
 from properly.numeric.arrays import (
     anywhere,
-    constant,
+    contiguous,
     floats,
     is_foreign,
     is_traced,
@@ -26,7 +26,7 @@ from properly.numeric.arrays import (
     require_one_library,
     to_numpy,
 )
-from properly.numeric.functions import average
+from properly.numeric.functions import average, bincount, own_entries
 from properly.numeric.probabilities import Array, Probabilities, as_probabilities, log_of_complement
 
 _ROW_SUM_TOLERANCE = 1e-3  # accepts probabilities rounded to three digits, but no logits
@@ -55,7 +55,7 @@ class Forecast:
     @classmethod
     def of_positives(cls, positive: NDArray[np.bool_], p: Array, weight: Array | None = None) -> Forecast:
         """Forecasts of whether something is so, from checked arrays without weights of 0."""
-        return cls(positive.view(np.int8), p, None, weight, _NO_YES)
+        return cls(_bytes(positive), p, None, weight, _NO_YES)
 
     @property
     def n_rows(self) -> int:
@@ -79,8 +79,7 @@ class Forecast:
     @cached_property
     def class_weight(self) -> Array:
         """The weight of the rows of every class."""
-        weight = None if self.weight is None else to_numpy(self.weight)
-        return np.bincount(to_numpy(self.codes), weight, len(self.classes)).astype(np.float64)
+        return to_numpy(bincount(self.codes, self.weight, len(self.classes)))
 
     @property
     def rates(self) -> Array:
@@ -151,20 +150,21 @@ class Forecast:
         """Class k against the others."""
         own = self.codes == k
         if not self.binary:
-            return Forecast.of_positives(own, np.ascontiguousarray(self.p[:, k]), self.weight)
+            return Forecast.of_positives(own, contiguous(self.p[:, k]), self.weight)
         if k:
             return self
         q = 1.0 - self.p if self.complement is None else self.complement
-        return Forecast(own.view(np.int8), q, self.p, self.weight, _NO_YES)
+        return Forecast(_bytes(own), q, self.p, self.weight, _NO_YES)
 
     def most_probable(self) -> Forecast:
         """Whether the class of the largest probability (the first of equals) is the true one, and that probability."""
+        xp = namespace(self.p)
         if self.binary:
             q = self.of_class(0).p
             top = self.p > q
-            return Forecast.of_positives(self.positive == top, np.where(top, self.p, q), self.weight)
-        largest = self.p.argmax(axis=1)
-        p: Array = np.take_along_axis(self.p, largest[:, None], axis=1)[:, 0]
+            return Forecast.of_positives(self.positive == top, xp.where(top, self.p, q), self.weight)
+        largest = xp.argmax(self.p, axis=1)
+        p = own_entries(self.p, largest)
         return Forecast.of_positives(self.codes == largest, p, self.weight)
 
     def sample(self) -> BinarySample:
@@ -194,12 +194,16 @@ def read_forecast(
     is_text = isinstance(y, np.ndarray) and y.dtype.kind in "OSUT"
     require_one_library(y=None if is_text else y, p=p, sample_weight=sample_weight)
     values, complement = read_probabilities(p, keep_library=keep_library)
-    known, codes = forecast_labels(y, classes, 2 if values.ndim == 1 else values.shape[1])
-    check_lengths(len(codes), values.shape[0], "p")
-    weight = checked_weight(sample_weight, len(codes), positive_sum=True)
-    if is_foreign(values):
-        codes, weight = constant(codes, values), None if weight is None else constant(weight, values)
+    known, codes = forecast_labels(y, classes, 2 if values.ndim == 1 else values.shape[1], like=values)
+    check_lengths(codes.shape[0], values.shape[0], "p")
+    weight = checked_weight(sample_weight, codes.shape[0], positive_sum=True, like=values)
     return Forecast(codes, values, complement, weight, known).without_weight_0()
+
+
+def _bytes(condition: NDArray[np.bool_]) -> NDArray[Any]:
+    """Conditions as 0 and 1, of a byte each."""
+    xp = namespace(condition)
+    return condition.view(np.int8) if xp is np else xp.astype(condition, xp.int8)
 
 
 def read_probabilities(p: ArrayLike, name: str = "p", *, keep_library: bool = False) -> tuple[Any, Any]:
@@ -229,11 +233,11 @@ def read_probabilities(p: ArrayLike, name: str = "p", *, keep_library: bool = Fa
         return values[:, 0], None
     sums = xp.sum(values, axis=1)
     worst = int(xp.argmax(xp.abs(sums - 1.0)))
-    if abs(sums[worst] - 1.0) > _ROW_SUM_TOLERANCE:
+    if abs(float(sums[worst]) - 1.0) > _ROW_SUM_TOLERANCE:
         raise ValueError(f"every row of {name} must add up to 1, but row {worst} adds up to {float(sums[worst]):.6g}.")
     if values.shape[1] == 2:
         first, second = values[:, 0], values[:, 1]
-        return (second, first) if is_foreign(values) else (np.ascontiguousarray(second), np.ascontiguousarray(first))
+        return contiguous(second), contiguous(first)
     return values, None
 
 

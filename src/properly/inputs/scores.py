@@ -35,10 +35,19 @@ class BinarySample(NamedTuple):
     def class_weight(self) -> tuple[float, float]:
         """The weight of the rest and that of the class."""
         if self.weight is None:
-            own = np.count_nonzero(self.positive)
-            return float(len(self.positive) - own), float(own)
-        rest, own = np.bincount(self.positive, self.weight, 2)
+            own = int(namespace(self.positive).count_nonzero(self.positive))
+            return float(self.positive.shape[0] - own), float(own)
+        rest, own = to_numpy(fn.bincount(self.codes, self.weight, 2)).tolist()
         return float(rest), float(own)
+
+    @property
+    def codes(self) -> NDArray[Any]:
+        """1 for the class and 0 for the rest, of a byte each."""
+        xp = namespace(self.positive)
+        return self.positive.view(np.int8) if xp is np else xp.astype(self.positive, xp.int8)
+
+    def on_host(self) -> BinarySample:
+        return BinarySample(*(None if x is None else to_numpy(x) for x in self))  # type: ignore[arg-type]
 
     def totals(self, place: NDArray[np.intp], n_places: int) -> tuple[Array, Array]:
         """The weights of the rest and of the class at every place."""
@@ -62,7 +71,12 @@ class Sample(NamedTuple):
 
     @property
     def total_weight(self) -> float:
-        return float(len(self.codes) if self.weight is None else self.weight.sum())
+        return float(self.codes.shape[0] if self.weight is None else namespace(self.weight).sum(self.weight))
+
+    def on_host(self) -> Sample:
+        """The same rows as arrays of NumPy, for methods that are written for it."""
+        weight = None if self.weight is None else to_numpy(self.weight)
+        return Sample(to_numpy(self.scores), to_numpy(self.codes), weight, self.of_probabilities)
 
     def against_rest(self) -> list[BinarySample]:
         """The second of two classes against the first, or each of more against the others."""
@@ -111,7 +125,7 @@ class LogProbabilityReader:
     def learn(cls, values: Array) -> Self:
         if values.ndim > 1:
             return cls(_half_the_smallest(values), 0.0)
-        return cls._of_logarithms(sc.log_expit(values), sc.log_expit(-values))
+        return cls._of_logarithms(fn.log_expit(values), fn.log_expit(-values))
 
     @classmethod
     def _of_logarithms(cls, log_p: Array, log_q: Array) -> Self:
@@ -136,10 +150,10 @@ class ProbabilityReader(LogProbabilityReader):
 
     @classmethod
     def learn(cls, values: Array) -> Self:
-        inside = values
-        if values.min() <= 0.0 or values.max() >= 1.0:
-            inside = np.append(values[(values > 0.0) & (values < 1.0)], 0.5)
-        extremes = np.array([values.min(), inside.min(), inside.max(), values.max()])
+        xp = namespace(values)
+        within = (values > 0.0) & (values < 1.0)
+        inner = xp.where(within, values, 0.5)
+        extremes = np.array([float(each) for x in (values, inner) for each in (xp.min(x), xp.max(x))])
         with np.errstate(divide="ignore", invalid="ignore"):
             log_p, log_q = np.log(extremes), np.log(1.0 - extremes)
         return cls._of_logarithms(log_p, log_q) if values.ndim == 1 else cls(_half_the_smallest(log_p), 0.0)
@@ -168,8 +182,9 @@ def _logarithms(p: Array) -> Array:
 
 def _half_the_smallest(log_p: Array) -> float:
     """ln p/2: of the smallest p > 0, at most 1/2, if there are zeros, else also at most the smallest float64."""
-    smallest = float(log_p[np.isfinite(log_p)].min(initial=np.log(0.5)))
-    return (smallest if np.isneginf(log_p).any() else min(smallest, LOG_SMALLEST)) - float(np.log(2.0))
+    xp, half = namespace(log_p), math.log(0.5)
+    smallest = min(float(xp.min(xp.where(xp.isfinite(log_p), log_p, half))), half)
+    return (smallest if anywhere(log_p == -math.inf) else min(smallest, LOG_SMALLEST)) - math.log(2.0)
 
 
 Reader = ScoreReader | LogProbabilityReader  # turns what the user calls a score into finite log-odds or logits
@@ -177,11 +192,13 @@ Reader = ScoreReader | LogProbabilityReader  # turns what the user calls a score
 
 def _reader_for(values: Array) -> Reader:
     """That of probabilities if all values lie in [0, 1], and for more than two classes if rows add up to 1."""
-    low, high = values.min(), values.max()
+    xp = namespace(values)
+    low, high = float(xp.min(values)), float(xp.max(values))
     inside = bool(low >= -_ROUNDING * high and high <= 1.0 + _ROUNDING)
-    if inside and values.ndim == 1 and np.sum(values == 0.0) == np.sum(values == 1.0) == 1 and len(values) > 2:
+    ends = [int(xp.count_nonzero(values == end)) for end in (0.0, 1.0)] if inside and values.ndim == 1 else []
+    if ends == [1, 1] and values.shape[0] > 2:
         _warn_unclear("there is one score of exactly 0 and one of exactly 1, as after scaling to [0, 1]", "probability")
-    if inside and values.ndim > 1 and np.abs(values.sum(axis=1) - 1.0).max() > _TWO_DIGITS * values.shape[1]:
+    if inside and values.ndim > 1 and anywhere(abs(xp.sum(values, axis=1) - 1.0) > _TWO_DIGITS * values.shape[1]):
         _warn_unclear("all scores lie in [0, 1], but not every row adds up to 1", "score")
         inside = False
     return (ProbabilityReader if inside else ScoreReader).learn(values)
@@ -236,17 +253,17 @@ def checked_sample(
     values: Array, codes: NDArray[Any], sample_weight: ArrayLike | None, classes: NDArray[Any]
 ) -> tuple[Array, NDArray[Any], Array | None]:
     """Values, codes and weights of the rows that count: lengths agree, no class is without weight."""
-    check_lengths(len(codes), len(values), "scores")
-    weight = checked_weight(sample_weight, len(codes), positive_sum=True)
+    check_lengths(codes.shape[0], values.shape[0], "scores")
+    weight = checked_weight(sample_weight, codes.shape[0], positive_sum=True, like=values)
     if weight is None:
         return values, codes, None
-    share = np.bincount(codes, weight, len(classes))
+    share = to_numpy(fn.bincount(codes, weight, len(classes)))
     if (share == 0.0).any():
         empty = classes[share == 0.0].tolist()[0]
         raise ValueError(
             f"every row of class {empty!r} has weight 0; drop these rows, or give some of them a positive weight."
         )
-    if weight.all():
+    if not anywhere(weight == 0.0):
         return values, codes, weight
     rows = weight > 0.0
     return values[rows], codes[rows], weight[rows]
@@ -318,7 +335,7 @@ def without_last_digits(score: Array, zero: float = 0.0) -> Array:
 
 def zero_of(score: Array) -> float:
     """What differs from 0 by rounding only, among such scores: 33 binary digits below the middle one of their sizes."""
-    return float(2.0**-33 * np.median(np.abs(score)))
+    return float(2.0**-33 * fn.median(abs(score)))
 
 
 _LARGEST_TO_SQUARE = 1e150  # sums of squares must not overflow

@@ -12,7 +12,7 @@ from properly.losses.base import Loss
 from properly.losses.beta import LogLoss, SquaredLoss
 from properly.losses.composite import Composite
 from properly.numeric.arrays import anywhere, as_integers, constant, floats, namespace
-from properly.numeric.functions import log_softmax, softmax
+from properly.numeric.functions import log_softmax, own_entries, softmax
 from properly.numeric.probabilities import Array, require_no_missing
 
 
@@ -112,12 +112,12 @@ class SoftmaxComposite:
 
     def _other_probability(self, y: NDArray[np.intp], v: Array) -> Array:
         """The probability of the classes that a row does not have."""
-        return 1.0 - _own(softmax(v, axis=1), y)
+        return 1.0 - own_entries(softmax(v, axis=1), y)
 
     def _value(self, y: NDArray[np.intp], v: Array) -> Array:
         xp, log_p = namespace(v), log_softmax(v, axis=1)
         if self.canonical:
-            return -_own(log_p, y)
+            return -own_entries(log_p, y)
         return 0.5 * xp.sum(_residual(y, xp.exp(log_p)) ** 2, axis=1)
 
     def _gradient(self, y: NDArray[np.intp], v: Array) -> Array:
@@ -158,11 +158,6 @@ AnyComposite = Composite | SoftmaxComposite
 
 def _apply_jacobian(p: Array, x: Array) -> Array:
     return p * (x - namespace(p).sum(p * x, axis=1, keepdims=True))
-
-
-def _own(x: Array, y: NDArray[np.intp]) -> Array:
-    """The entry of every row in the column of its class."""
-    return namespace(x).take_along_axis(x, y[:, None], axis=1)[:, 0]
 
 
 def _residual(y: NDArray[np.intp], p: Array) -> Array:

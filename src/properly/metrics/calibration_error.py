@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Integral
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,7 +15,8 @@ from properly.forecasts import read_binary, read_forecast
 from properly.inputs.forecast import Forecast
 from properly.inputs.options import checked_count, choose
 from properly.metrics.thresholds import distinct_forecasts
-from properly.numeric.probabilities import Array
+from properly.numeric.arrays import Array, namespace, to_numpy
+from properly.numeric.functions import bincount, cumulative, entries, searchsorted, searchsorted_in
 
 _ROUNDING = 1e-12  # of sums of weights
 
@@ -53,10 +55,11 @@ def calibration_loss(
     >>> calibration_loss([0, 1, 1, 1], [0.12, 0.18, 0.8, 0.6])
     0.1117
     """
-    forecast = read_binary(y, p, sample_weight, classes)
-    index = _equal_width(forecast, checked_count(n_bins, "n_bins", 1))
-    _, frequency = _frequencies(forecast, index)
-    return forecast.mean((forecast.p - frequency[index]) ** 2)
+    forecast = read_binary(y, p, sample_weight, classes, keep_library=True)
+    n_bins = checked_count(n_bins, "n_bins", 1)
+    index = _equal_width(forecast, n_bins)
+    _, frequency = _frequencies(forecast, index, n_bins)
+    return forecast.mean((forecast.p - entries(frequency, index)) ** 2)
 
 
 def expected_calibration_error(
@@ -105,7 +108,7 @@ def expected_calibration_error(
     0.1699...
     """
     error = _binned_error(n_bins, strategy, norm, debiased)
-    return error(read_binary(y, p, sample_weight, classes))
+    return error(read_binary(y, p, sample_weight, classes, keep_library=True))
 
 
 def classwise_calibration_error(
@@ -148,7 +151,7 @@ def classwise_calibration_error(
     0.1111...
     """
     error = _binned_error(n_bins, strategy, norm, debiased)
-    forecast = read_forecast(y, p, sample_weight, classes)
+    forecast = read_forecast(y, p, sample_weight, classes, keep_library=True)
     return float(np.mean([error(forecast.of_class(k)) for k in range(len(forecast.classes))]))
 
 
@@ -193,7 +196,7 @@ def confidence_calibration_error(
     0.1666...
     """
     error = _binned_error(n_bins, strategy, norm, debiased)
-    return error(read_forecast(y, p, sample_weight, classes).most_probable())
+    return error(read_forecast(y, p, sample_weight, classes, keep_library=True).most_probable())
 
 
 def _binned_error(n_bins: int, strategy: str, norm: int, debiased: bool) -> Callable[[Forecast], float]:
@@ -205,11 +208,11 @@ def _binned_error(n_bins: int, strategy: str, norm: int, debiased: bool) -> Call
 
     def error(forecast: Forecast) -> float:
         index = binning(forecast, n_bins)
-        weight, frequency = _frequencies(forecast, index)
+        weight, frequency = _frequencies(forecast, index, n_bins)
         used = weight > 0.0
         weight, frequency = weight[used], frequency[used]
         mass = forecast.p if forecast.weight is None else forecast.p * forecast.weight
-        gap = np.abs(np.bincount(index, mass)[used] / weight - frequency)
+        gap = np.abs(to_numpy(bincount(index, mass, n_bins))[used] / weight - frequency)
         # The estimated variance of a frequency is 0 in a bin of one row, which says nothing about it.
         variance = frequency * (1.0 - frequency) / np.where(weight > 1.0, weight - 1.0, np.inf)
         return _NORMS[norm](weight / weight.sum(), gap, variance if debiased else np.zeros_like(variance))
@@ -217,24 +220,27 @@ def _binned_error(n_bins: int, strategy: str, norm: int, debiased: bool) -> Call
     return error
 
 
-def _frequencies(forecast: Forecast, index: NDArray[np.intp]) -> tuple[Array, Array]:
+def _frequencies(forecast: Forecast, index: NDArray[np.intp], n_bins: int) -> tuple[Array, Array]:
     """The weight of the rows in each bin, and the frequency of positives there (0 in an empty bin)."""
-    weight = np.bincount(index, forecast.weight).astype(np.float64)
-    own = forecast.positive if forecast.weight is None else forecast.positive * forecast.weight
-    return weight, np.bincount(index, own) / np.where(weight > 0.0, weight, 1.0)
+    weight = to_numpy(bincount(index, forecast.weight, n_bins))
+    own = namespace(forecast.p).astype(forecast.positive, forecast.p.dtype)
+    own = own if forecast.weight is None else own * forecast.weight
+    return weight, to_numpy(bincount(index, own, n_bins)) / np.where(weight > 0.0, weight, 1.0)
 
 
 def _equal_width(forecast: Forecast, n_bins: int) -> NDArray[np.intp]:
-    return np.searchsorted(np.linspace(0.0, 1.0, n_bins + 1)[1:-1], forecast.p)
+    return cast("NDArray[np.intp]", searchsorted(np.linspace(0.0, 1.0, n_bins + 1)[1:-1], forecast.p))
 
 
 def _equal_mass(forecast: Forecast, n_bins: int) -> NDArray[np.intp]:
     """A forecast lies in bin ⌊n_bins · share of the rows below it⌋."""
     found = distinct_forecasts(forecast)
-    weight = found.weight
-    below = np.cumsum(weight) - weight
-    begins = np.searchsorted(below, np.arange(1, n_bins) * (forecast.total / n_bins) * (1.0 - _ROUNDING))
-    return np.searchsorted(found.p[begins[begins < len(below)]], forecast.p, side="right")
+    weight, xp = found.weight, namespace(found.p)
+    below = cumulative(weight)[1:] - weight
+    limits = np.arange(1, n_bins) * (forecast.total / n_bins) * (1.0 - _ROUNDING)
+    begins = searchsorted_in(below, limits)
+    edges = to_numpy(xp.take(found.p, begins[begins < below.shape[0]]))
+    return cast("NDArray[np.intp]", searchsorted(edges, forecast.p, side="right"))
 
 
 _STRATEGIES = {"width": _equal_width, "mass": _equal_mass}
@@ -289,7 +295,7 @@ def smooth_calibration_error(
     >>> smooth_calibration_error([0, 1, 0, 1], [0.3, 0.3, 0.7, 0.7])
     0.1585...
     """
-    return smooth_error_of(read_binary(y, p, sample_weight, classes))
+    return smooth_error_of(read_binary(y, p, sample_weight, classes, keep_library=True))
 
 
 def smooth_error_of(forecast: Forecast) -> float:
@@ -309,14 +315,15 @@ def smooth_error_of(forecast: Forecast) -> float:
 
 def _residuals(forecast: Forecast) -> Array:
     """The mean of p - y at the points of a grid; each row is shared between the two points next to it."""
-    residual = forecast.p - forecast.positive
+    xp = namespace(forecast.p)
+    residual = forecast.p - xp.astype(forecast.positive, forecast.p.dtype)
     if forecast.weight is not None:
         residual *= forecast.weight
     position = forecast.p * _CELLS
-    cell = np.minimum(position.astype(np.int32), _CELLS - 1)
-    position -= cell
-    right = np.bincount(cell, residual * position, _CELLS + 1)
-    left = np.bincount(cell, residual, _CELLS + 1) - right
+    cell = xp.clip(xp.astype(position, xp.int32), None, _CELLS - 1)
+    position -= xp.astype(cell, position.dtype)
+    right = to_numpy(bincount(cell, residual * position, _CELLS + 1))
+    left = to_numpy(bincount(cell, residual, _CELLS + 1)) - right
     return (left + np.concatenate([[0.0], right[:-1]])) / forecast.total
 
 

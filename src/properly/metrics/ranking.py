@@ -15,7 +15,8 @@ from properly.inputs.frames import refuse_distributed
 from properly.inputs.options import CONFIDENCE, checked_confidence
 from properly.metrics.paired import PairedDifference
 from properly.metrics.thresholds import DistinctForecasts, distinct_forecasts, distinct_in_order
-from properly.numeric.probabilities import Array
+from properly.numeric.arrays import Array, namespace
+from properly.numeric.functions import cumulative
 
 _ROUNDING = 1e-15  # of shares
 
@@ -79,7 +80,7 @@ def auc(
     (0.8889, 0.1571)
     """
     level = checked_confidence(confidence)
-    return auc_of(read_binary(y, p, sample_weight, classes), level)
+    return auc_of(read_binary(y, p, sample_weight, classes, keep_library=True), level)
 
 
 def auc_of(forecast: Forecast, confidence: float = CONFIDENCE) -> AreaUnderCurve:
@@ -154,9 +155,8 @@ def _placements(found: DistinctForecasts) -> tuple[Array, Array]:
 
     Both have the area as their mean.
     """
-    above, below = (
-        (upto - 0.5 * own) / upto[-1] for own, upto in ((x, np.cumsum(x)) for x in (found.negative, found.positive))
-    )
+    sums = ((x, cumulative(x)[1:]) for x in (found.negative, found.positive))
+    above, below = ((upto - 0.5 * own) / upto[-1] for own, upto in sums)
     return above, 1.0 - below
 
 
@@ -178,9 +178,10 @@ def _mean_and_error(positives: tuple[Array, Array], negatives: tuple[Array, Arra
 
 def _mean_and_variance(values: Array, weight: Array) -> tuple[float, float]:
     """The weighted mean and its variance, which is 0 for a single row or less, as these say nothing about it."""
-    n_rows = float(np.sum(weight))
-    mean = float(np.sum(weight * values) / n_rows)
-    squares = float(np.sum(weight * (values - mean) ** 2))
+    xp = namespace(values)
+    n_rows = float(xp.sum(weight))
+    mean = float(xp.sum(weight * values) / n_rows)
+    squares = float(xp.sum(weight * (values - mean) ** 2))
     return mean, squares / n_rows / (n_rows - 1.0) if n_rows > 1.0 else 0.0
 
 

@@ -73,15 +73,15 @@ def proper_scorer(loss: str | Loss = "log", *, classes: ArrayLike | None = None)
 
 
 def _miscalibration(y: ArrayLike, p: ArrayLike, **options: Any) -> float:
-    return decomposition_of(read_forecast(y, p, **options), LogLoss()).miscalibration
+    return decomposition_of(read_forecast(y, p, keep_library=True, **options), LogLoss()).miscalibration
 
 
 def _discrimination(y: ArrayLike, p: ArrayLike, **options: Any) -> float:
-    return decomposition_of(read_forecast(y, p, **options), LogLoss()).discrimination
+    return decomposition_of(read_forecast(y, p, keep_library=True, **options), LogLoss()).discrimination
 
 
 def _area(y: ArrayLike, p: ArrayLike, **options: Any) -> float:
-    return auc_of(read_binary(y, p, **options)).area
+    return auc_of(read_binary(y, p, keep_library=True, **options)).area
 
 
 def _kernel_error(y: ArrayLike, p: ArrayLike, **options: Any) -> float:

@@ -326,7 +326,7 @@ def score_decomposition(
     >>> [round(part, 4) for part in parts]
     [0.083, 0.033, 0.07, 0.12]
     """
-    return decomposition_of(read_forecast(y, p, sample_weight, classes), get_loss(loss))
+    return decomposition_of(read_forecast(y, p, sample_weight, classes, keep_library=True), get_loss(loss))
 
 
 def decomposition_of(forecast: Forecast, loss: Loss) -> Decomposition:

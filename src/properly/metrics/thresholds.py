@@ -10,7 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from properly.forecasts import read_binary
 from properly.inputs.forecast import Forecast
 from properly.inputs.options import checked_thresholds
-from properly.numeric.isotonic import isotonic_blocks
+from properly.numeric.arrays import is_foreign, namespace
+from properly.numeric.functions import sums_between
+from properly.numeric.isotonic import first_of_equals, isotonic_blocks
 from properly.numeric.probabilities import Array
 
 
@@ -38,6 +40,8 @@ class DistinctForecasts(NamedTuple):
 
 def distinct_forecasts(forecast: Forecast) -> DistinctForecasts:
     """All places where decisions change, by one sort."""
+    if is_foreign(forecast.p):
+        return _distinct_there(forecast)
     if forecast.weight is not None:
         return distinct_in_order(forecast, np.argsort(forecast.p))[0]
     # The two highest bits of a float64 in [0, 1] are 0, and numbers are in the order of their bits: with the label
@@ -50,6 +54,19 @@ def distinct_forecasts(forecast: Forecast) -> DistinctForecasts:
     begins = _begins(keys)
     positive = _sums(own, begins)
     return DistinctForecasts(keys[begins].view(np.float64), np.diff(begins, append=len(keys)) - positive, positive)
+
+
+def _distinct_there(forecast: Forecast) -> DistinctForecasts:
+    """The same, sorted and added up in the library of the forecasts, without weights by whole numbers."""
+    xp = namespace(forecast.p)
+    order = xp.argsort(forecast.p)
+    p = xp.take(forecast.p, order)
+    begins = first_of_equals(p)
+    edges = xp.concat([begins, xp.zeros_like(begins[:1]) + p.shape[0]])
+    own = xp.astype(xp.take(forecast.codes, order), xp.float64)
+    weight = xp.ones_like(own) if forecast.weight is None else xp.take(forecast.weight, order)
+    sums = (sums_between(weight * side, edges) for side in (1.0 - own, own))
+    return DistinctForecasts(xp.take(p, begins), *sums)
 
 
 def distinct_in_order(forecast: Forecast, order: NDArray[np.intp]) -> tuple[DistinctForecasts, NDArray[np.intp]]:

@@ -190,6 +190,13 @@ def columns_of(x: Any) -> list[Any]:
     return [x[:, k] for k in range(x.shape[1])]
 
 
+def contiguous(x: Any) -> Any:
+    """The same in one piece of memory, if it is of NumPy or PyTorch."""
+    if isinstance(x, np.ndarray):
+        return np.ascontiguousarray(x)
+    return x.contiguous() if hasattr(x, "contiguous") else x
+
+
 def columns_at(x: Any, places: NDArray[np.intp]) -> Any:
     """Some of the columns of an array of shape (n, K)."""
     xp = namespace(x)

@@ -13,8 +13,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from properly.numeric.isotonic import in_order
-from properly.numeric.probabilities import Array
+from properly.numeric import functions as fn
+from properly.numeric.arrays import Array, constant, is_foreign, namespace, to_numpy
+from properly.numeric.isotonic import first_of_equals, in_order
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,11 @@ class ClassScores:
     def of(cls, score: Array, weight: Array | None) -> Self:
         """Without weights all are 1, and the scores are sorted in place."""
         score, weight = in_order(score, weight)
-        begins = np.flatnonzero(np.concatenate([[True], score[1:] != score[:-1]])[: len(score)])
+        begins = first_of_equals(score)
+        xp = namespace(score)
+        if xp is not np:
+            edges = xp.concat([begins, xp.zeros_like(begins[:1]) + score.shape[0]])
+            return cls(xp.take(score, begins), fn.sums_between(weight, edges))
         if weight is None:
             return cls(score[begins], np.diff(begins, append=len(score)).astype(np.float64))
         return cls(score[begins], np.add.reduceat(weight, begins))
@@ -36,7 +41,7 @@ class ClassScores:
     @cached_property
     def _cumulative(self) -> Array:
         """The weight of the scores before each, and at last that of all."""
-        return np.concatenate([[0.0], np.cumsum(self.weight)])
+        return fn.cumulative(self.weight)
 
     def cuts(self, number: int) -> Array:
         """At most `number` scores, closest to each other in the tails; all scores if they are no more.
@@ -44,25 +49,44 @@ class ClassScores:
         Half are at the ranks sin²(πj/2m), j = 0 ... m, half at equal steps of asinh score, since a cell between ranks
         can be wide where scores are few.
         """
-        if len(self.score) <= number:
-            return self.score
+        if self.score.shape[0] <= number:
+            return to_numpy(self.score)
         steps = np.linspace(0.0, 1.0, number // 2)
-        total, height = self._cumulative, np.arcsinh(self.score)
-        at_rank = np.searchsorted(total[1:], total[-1] * np.square(np.sin(0.5 * np.pi * steps)))
-        at_height = np.searchsorted(height, height[0] + steps * (height[-1] - height[0]))
-        return self.score[np.minimum(np.concatenate([at_rank, at_height]), len(height) - 1)]
+        total, height = self._cumulative, fn.asinh(self.score)
+        lowest, highest = float(height[0]), float(height[-1])
+        at_rank = fn.searchsorted_in(total[1:], float(total[-1]) * np.square(np.sin(0.5 * np.pi * steps)))
+        at_height = fn.searchsorted_in(height, lowest + steps * (highest - lowest))
+        places = np.concatenate([to_numpy(at_rank), to_numpy(at_height)])
+        return self._scores_at(np.minimum(places, height.shape[0] - 1))
+
+    def _scores_at(self, places: NDArray[np.intp]) -> Array:
+        return to_numpy(namespace(self.score).take(self.score, constant(places, self.score)))
 
     def middle_rank(self, score: Array) -> Array:
         """The share of the weight below a score, plus half of that at it."""
-        low, high = (self._cumulative[np.searchsorted(self.score, score, side)] for side in ("left", "right"))
-        return 0.5 * (low + high) / self._cumulative[-1]
+        xp, total = namespace(self.score), self._cumulative
+        places = (fn.searchsorted_in(self.score, score, side) for side in ("left", "right"))
+        low, high = (to_numpy(xp.take(total, place)) for place in places)
+        return 0.5 * (low + high) / float(total[-1])
 
     def compressed(self, first: Array) -> ClassScores:
         """Mean scores and weights of the cells that hold any score; `first` is where cells begin."""
         starts = self._starts(first)
+        if is_foreign(self.score):
+            return self._compressed_there(starts)
         mean, last = self.means(first, self.score[:, None])[:, 0], np.append(starts[1:], len(self.score)) - 1
         within = np.clip(mean, self.score[starts], self.score[last])  # in spite of rounding
         return ClassScores(within, np.add.reduceat(self.weight, starts))
+
+    def _compressed_there(self, starts: NDArray[np.intp]) -> ClassScores:
+        """The same from arrays of another library: the cells are brought to the host."""
+        xp, edges = namespace(self.score), np.append(starts, self.score.shape[0])
+        weight, moment = (
+            to_numpy(fn.sums_between(each, constant(edges, self.score)))
+            for each in (self.weight, self.weight / float(xp.max(self.weight)) * self.score)
+        )
+        mean = moment / (weight / float(xp.max(self.weight)))
+        return ClassScores(np.clip(mean, self._scores_at(starts), self._scores_at(edges[1:] - 1)), weight)
 
     def means(self, first: Array, columns: Array) -> Array:
         """Of columns (n, d) that belong to the scores, for the same cells."""
@@ -72,8 +96,8 @@ class ClassScores:
         return np.asarray(np.add.reduceat(products, starts, axis=1) / np.add.reduceat(share, starts)).T
 
     def _starts(self, first: Array) -> NDArray[np.intp]:
-        places = _distinct(np.searchsorted(self.score, first))
-        return places[places < len(self.score)]
+        places = _distinct(to_numpy(fn.searchsorted_in(self.score, first)))
+        return places[places < self.score.shape[0]]
 
 
 def classes_apart(score: Array, positive: NDArray[np.bool_], weight: Array | None) -> list[ClassScores]:
@@ -94,8 +118,8 @@ def cell_starts(classes: list[ClassScores], most: int) -> Array:
     >>> cell_starts(classes, 8)
     array([ 0.,  7.,  8.,  9., 10., 11.])
     """
-    if max(len(each.score) for each in classes) <= most:
-        every = _merged([each.score for each in classes])
+    if max(each.score.shape[0] for each in classes) <= most:
+        every = _merged([to_numpy(each.score) for each in classes])
         if len(every) <= most:
             return every
     return _merged([each.cuts(most // 2) for each in classes])

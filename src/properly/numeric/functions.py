@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special as sc
 
-from properly.numeric.arrays import Array, constant, is_foreign, is_traced, namespace, on_host
+from properly.numeric.arrays import Array, constant, contiguous, is_foreign, is_traced, namespace, on_host
 from properly.numeric.limits import LARGEST
 
 _FEW = 32  # values are counted one by one up to here, after a sort beyond
@@ -152,6 +152,15 @@ def sums_between(values: Array | None, edges: Any) -> Array:
     xp = namespace(edges)
     upto = xp.astype(edges, xp.float64) if values is None else xp.take(cumulative(values), edges)
     return upto[1:] - upto[:-1]
+
+
+def median(x: Array) -> float:
+    """The middle one of the elements in order, or the mean of the two in the middle."""
+    xp = namespace(x)
+    if xp is np:
+        return float(np.median(x))
+    ordered, half = xp.sort(x), x.shape[0] // 2
+    return float(ordered[half] if x.shape[0] % 2 else 0.5 * (ordered[half - 1] + ordered[half]))
 
 
 def matmul(x: Any, matrix: Array) -> Any:
@@ -319,6 +328,11 @@ def rows(table: Array, place: Any) -> Array:
     return namespace(place).take(constant(table, place), place, axis=0)
 
 
+def own_entries(x: Array, column: Any) -> Array:
+    """The entry of every row in a column of its own."""
+    return namespace(x).take_along_axis(x, column[:, None], axis=1)[:, 0]
+
+
 def step_of(edges: Array, x: Array, side: str = "right") -> Any:
     """The number of edges below x, and with "right" those equal to x, too: its place in a table of steps.
 
@@ -338,7 +352,7 @@ def searchsorted(edges: Array, x: Array, side: str = "left") -> Any:
     if xp is np:
         return np.searchsorted(edges, x, side=side)  # type: ignore[call-overload]
     if not is_traced(x):
-        return xp.searchsorted(constant(edges, x), x, side=side)
+        return xp.searchsorted(constant(edges, x), contiguous(x), side=side)
     depth = len(edges).bit_length()
     table = np.append(edges, np.full(2**depth - len(edges), np.inf))
     place = xp.astype(x != x, xp.int64)  # zeros
@@ -348,10 +362,12 @@ def searchsorted(edges: Array, x: Array, side: str = "left") -> Any:
     return xp.minimum(place, len(edges))
 
 
-def searchsorted_in(ordered: Any, x: NDArray[Any]) -> Any:
+def searchsorted_in(ordered: Any, x: NDArray[Any], side: Literal["left", "right"] = "left") -> Any:
     """np.searchsorted of NumPy's numbers in an ordered array of any library."""
     xp = namespace(ordered)
-    return np.searchsorted(ordered, x) if xp is np else xp.searchsorted(ordered, constant(x, ordered))
+    if xp is np:
+        return np.searchsorted(ordered, x, side)
+    return xp.searchsorted(ordered, constant(x, ordered), side=side)
 
 
 def interp(x: Array, knots: Array, values: Array) -> Array:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
-from properly.numeric.probabilities import Array
+from properly.numeric import functions as fn
+from properly.numeric.arrays import Array, is_foreign, namespace, to_numpy
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,11 @@ class _SortedSide:
 
 
 def in_order(score: Array, weight: Array | None) -> tuple[Array, Array | None]:
-    """Scores from small to large, and their weights; without weights the scores are sorted in place."""
+    """Scores from small to large, and their weights; without weights those of NumPy are sorted in place."""
+    xp = namespace(score)
+    if xp is not np:
+        order = None if weight is None else xp.argsort(score)
+        return (xp.sort(score), None) if order is None else (xp.take(score, order), xp.take(weight, order))
     if weight is None:
         score.sort()
         return score, None
@@ -53,6 +60,8 @@ def pooled_blocks(
     `padding` is the weight of an additional positive below, and of an additional negative above all scores.
     """
     own, rest = _SortedSide(*in_order(*positives)), _SortedSide(*in_order(*negatives))
+    if is_foreign(own.score):
+        return _pooled_there(own, rest, padding)
     begins = np.flatnonzero(np.concatenate([[True], own.score[1:] != own.score[:-1]]))  # ties are one block
     start = own.score[begins]
     position = np.searchsorted(rest.score, start)
@@ -69,6 +78,61 @@ def pooled_blocks(
         max(own.score[-1], rest.score[-1]),
     )
     return start[blocks], last, np.add.reduceat(positive, blocks), np.add.reduceat(negative, blocks)
+
+
+_FEW = 1 << 20  # so many runs are brought to the host
+
+
+def _pooled_there(own: _SortedSide, rest: _SortedSide, padding: float) -> tuple[Array, Array, Array, Array]:
+    """`pooled_blocks` of arrays of another library, most of it where they are.
+
+    Pooling one after the other is no work for a card. But neighbours of falling rates are in one block whatever the
+    others are (their edge lies above the line between its neighbours in the diagram of cumulative sums), so all of them
+    are merged at once, again and again, until what is left is quickly done on the host.
+    """
+    xp = namespace(own.score)
+    begins = first_of_equals(own.score)
+    start = xp.take(own.score, begins)
+    position = xp.searchsorted(rest.score, start)
+    lowest = xp.minimum(rest.score[:1], own.score[:1])
+    if bool(position[0] > 0) or padding > 0.0:
+        start = xp.concat([lowest, start])
+        begins, position = (xp.concat([xp.zeros_like(each[:1]), each]) for each in (begins, position))
+    edges = [
+        xp.concat([each, xp.zeros_like(each[:1]) + side.score.shape[0]])
+        for each, side in ((begins, own), (position, rest))
+    ]
+    ends = [
+        xp.where(edge[1:] > 0, xp.take(side.score, xp.clip(edge[1:] - 1, 0, None)), -math.inf)
+        for edge, side in zip(edges, (own, rest), strict=True)
+    ]
+    last = xp.maximum(*ends)
+    positive, negative = (fn.sums_between(side.weight, edge) for edge, side in zip(edges, (own, rest), strict=True))
+    if padding > 0.0:
+        place = xp.cumulative_sum(xp.ones_like(positive))
+        positive = positive + xp.where(place == 1.0, padding, xp.zeros_like(place))
+        negative = negative + xp.where(place == place[-1], padding, xp.zeros_like(place))
+    while start.shape[0] > _FEW:
+        # a/(a + b) >= c/(c + d) is ad >= bc
+        falls = positive[:-1] * negative[1:] >= negative[:-1] * positive[1:]
+        kept = xp.nonzero(xp.concat([xp.ones_like(falls[:1]), ~falls]))[0]
+        if kept.shape[0] > 0.9 * start.shape[0]:
+            break
+        edge = xp.concat([kept, xp.zeros_like(kept[:1]) + start.shape[0]])
+        start, last = xp.take(start, kept), xp.take(last, edge[1:] - 1)
+        positive, negative = (fn.sums_between(each, edge) for each in (positive, negative))
+    starts, lasts, positives, negatives = (to_numpy(each) for each in (start, last, positive, negative))
+    blocks = isotonic_blocks(positives, positives + negatives)
+    sums = (np.add.reduceat(each, blocks) for each in (positives, negatives))
+    return starts[blocks], lasts[np.append(blocks[1:], len(lasts)) - 1], *sums
+
+
+def first_of_equals(ordered: Any) -> Any:
+    """Where each of the distinct values of an ordered array begins."""
+    xp = namespace(ordered)
+    if xp is np:
+        return np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]])[: len(ordered)])
+    return xp.nonzero(xp.concat([xp.ones_like(ordered[:1], dtype=xp.bool), ordered[1:] != ordered[:-1]]))[0]
 
 
 def _before(score: Array, position: NDArray[np.intp]) -> Array:

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 
 from properly.numeric.arrays import Array, namespace
+from properly.numeric.functions import average
 from properly.numeric.limits import FARTHEST
 
 
 def root_mean_square(x: Array, weight: Array | None) -> float:
     """√(Σ weight x²/Σ weight) of numbers (n,), or of all numbers of rows (n, K); no square overflows or vanishes."""
-    largest = float(np.abs(x).max(initial=0.0))
+    xp = namespace(x)
+    largest = float(xp.max(xp.abs(x))) if x.shape[0] else 0.0
     if largest == 0.0:
         return 0.0
-    squares = np.square(x / largest)
-    return largest * float(np.sqrt(np.average(squares.reshape(len(x), -1).mean(axis=1), weights=weight)))
+    squares = xp.square(x / largest)
+    return largest * math.sqrt(average(squares if x.ndim == 1 else xp.mean(squares, axis=1), weight))
 
 
 @dataclass(frozen=True)
@@ -33,16 +36,17 @@ class Standardizer:
 
     @classmethod
     def of(cls, score: Array, weight: Array | None) -> Self:
-        low, high = float(score.min()), float(score.max())
+        xp = namespace(score)
+        low, high = float(xp.min(score)), float(xp.max(score))
         if low == high:
             return cls(low, 0.0)
         largest = max(abs(low), abs(high))
         unit = 1.0 if 1.0 / FARTHEST < largest < FARTHEST else largest  # squares must neither overflow nor vanish
         relative = score if unit == 1.0 else score / unit
-        mean = float(np.average(relative, weights=weight))
+        mean = average(relative, weight)
         deviation = relative - mean
         deviation *= deviation
-        return cls(mean * unit, float(np.sqrt(np.average(deviation, weights=weight))) * unit)
+        return cls(mean * unit, math.sqrt(average(deviation, weight)) * unit)
 
     def __call__(self, score: Array) -> Array:
         xp = namespace(score)
