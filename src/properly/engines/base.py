@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
-from properly.kernels import Block, Statistic
+from properly.kernels import Block, LinearModel, Statistic
 from properly.numeric.functions import entries
 from properly.numeric.probabilities import Array
 
@@ -63,6 +63,10 @@ class Engine(ABC):
 
     def release(self) -> None:  # noqa: B027 - most have nothing to release
         """Let go of what is kept elsewhere for further passes."""
+
+    def rough(self, model: LinearModel) -> Engine | None:
+        """The same rows with gradients of this model in float32, much faster; None where there is no such thing."""
+        return None
 
     def thinned(self) -> Engine | None:
         """An engine over a sample of the rows, for a first fit to start from; None where that would not pay."""

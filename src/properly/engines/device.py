@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import copy
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from properly import kernels
 from properly.engines.base import Engine, Given, S, add_up, combine_weights
+from properly.engines.fused import covers, fused_sums
 from properly.engines.memory import MemoryEngine
 from properly.inputs.features import checked_tensor
 from properly.inputs.labels import checked_labels
 from properly.inputs.options import checked_count
 from properly.inputs.weights import checked_offset, checked_weight
-from properly.kernels import Block
+from properly.kernels import Block, LinearModel
 from properly.numeric.arrays import (
     Array,
     anywhere,
@@ -29,6 +33,7 @@ from properly.numeric.arrays import (
 )
 
 T = TypeVar("T")
+_WITHOUT_FEATURES = (kernels.classes, kernels.offset_range)  # need no blocks
 _ON_A_CARD, _ON_THE_HOST = 2**28, 2**22  # bytes: a card needs much work for every call, the host's cache is small
 _COPIES = 4  # of a block, that a curvature matrix makes at most
 _BLOCK_BYTES: ContextVar[int | None] = ContextVar("_BLOCK_BYTES", default=None)
@@ -59,6 +64,7 @@ class DeviceEngine(MemoryEngine):
     """
 
     thin = 16  # a card has so many rows that a smaller share is enough, and its sums cost little
+    rough_arithmetic = False
 
     def __init__(self, X: Any, y: Any, weight: Any = None, offset: Any = None, fold: Any = None) -> None:
         super().__init__(X, y, weight, offset, constant(fold, X) if isinstance(fold, np.ndarray) else fold)
@@ -96,20 +102,29 @@ class DeviceEngine(MemoryEngine):
 
     def reduce(self, kernel: Callable[..., S], *params: Any) -> S:
         def added() -> S:
-            return add_up(kernel(block, *params) for block in self.blocks()).on_host()
+            fused = fused_sums(self, kernel, params)
+            if fused is not None:
+                return cast(S, fused)
+            blocks = [self.rows(slice(None))] if kernel in _WITHOUT_FEATURES else self.blocks()
+            return add_up(kernel(block, *params) for block in blocks).on_host()
 
         return self._in_blocks(added)
+
+    def rough(self, model: LinearModel) -> Engine | None:
+        if self.X.dtype == namespace(self.X).float64 or not covers(self, model, want_value=False):
+            return None
+        new = copy.copy(self)
+        new.rough_arithmetic = True
+        return new
 
     def map(self, function: Callable[[Block], Any]) -> Any:
         return self._in_blocks(lambda: self._mapped(function))
 
     def _mapped(self, function: Callable[[Block], Any]) -> Any:
+        self._require_finite()
         result: Any = None
         for start in self._starts() or [0]:
-            block = self.block(start)
-            if anywhere(~namespace(block.X).isfinite(block.X)):
-                raise ValueError("X must be finite; drop or impute missing values first.")
-            part = function(block)
+            part = function(self.rows(self._slice(start)))
             if self.X.shape[0] <= self.block_rows:
                 return part
             if result is None:
@@ -117,6 +132,13 @@ class DeviceEngine(MemoryEngine):
                 result = namespace(part).empty(shape, dtype=part.dtype, device=part.device)
             result[self._slice(start), ...] = part
         return result
+
+    def _require_finite(self) -> None:
+        """The sum of the features is finite only if all are; if it is not, it may have overflowed, and all are seen."""
+        xp = namespace(self.X)
+        total = xp.sum(self.X, dtype=xp.float64) if xp.isdtype(self.X.dtype, "real floating") else 0.0
+        if not math.isfinite(float(total)) and anywhere(~xp.isfinite(self.X)):
+            raise ValueError("X must be finite; drop or impute missing values first.")
 
     def _slice(self, start: int) -> slice:
         return slice(start, min(start + self.block_rows, self.X.shape[0]))

@@ -157,7 +157,8 @@ class MemoryEngine(Engine):
         sample = type(self)(*self.rows(slice(None, None, every)))
         if self.weight is None:
             return sample, sample.X.shape[0] / self.X.shape[0]
-        share = float(cast(Array, sample.weight).sum()) / float(self.weight.sum())
+        whole, part = (float(namespace(x).sum(x)) for x in (self.weight, cast(Array, sample.weight)))
+        share = part / whole
         return (sample, share) if share > 0.0 else None
 
 

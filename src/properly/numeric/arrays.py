@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -180,6 +181,25 @@ def constant(values: ArrayLike, like: Any) -> Any:
 def constant_like(values: Any, like: Any) -> Any:
     """The same, unless they are there already, or `like` is not of another library."""
     return constant(values, like) if is_foreign(like) and not is_foreign(values) else values
+
+
+_WIDEST = 128  # columns that a fused kernel holds at once
+
+
+def fused_for(X: Any) -> Any:
+    """The module `properly.numeric.fused` if it takes this array: of PyTorch, on a CUDA card, rows in one piece."""
+    if not getattr(X, "is_cuda", False) or X.ndim != 2 or not 0 < X.shape[1] <= _WIDEST or X.stride(1) != 1:
+        return None
+    return _fused() if X.dtype.is_floating_point else None
+
+
+@cache
+def _fused() -> Any:
+    try:
+        from properly.numeric import fused
+    except ImportError:  # PyTorch without Triton
+        return None
+    return fused
 
 
 def columns_of(x: Any) -> list[Any]:

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special as sc
 
-from properly.numeric.arrays import Array, constant, contiguous, is_foreign, is_traced, namespace, on_host
+from properly.numeric.arrays import Array, constant, contiguous, fused_for, is_foreign, is_traced, namespace, on_host
 from properly.numeric.limits import LARGEST
 
-_FEW = 32  # values are counted one by one up to here, after a sort beyond
+_FEW = 32  # values are counted one by one up to here, after a sort beyond; so many columns are multiplied at once
 _ROOT_HALF = math.sqrt(0.5)
 _LOG_TWO = math.log(2.0)
 
@@ -134,8 +134,9 @@ def bincount(index: Any, weight: Array | None, size: int) -> Array:
     if xp is np:
         return np.bincount(index, weight, size).astype(np.float64)
     if size <= _FEW:
-        one = xp.ones_like(index, dtype=xp.float64) if weight is None else weight
-        return xp.stack([xp.sum(xp.where(index == k, one, 0.0)) for k in range(size)])
+        if weight is None:
+            return xp.astype(xp.stack([xp.count_nonzero(index == k) for k in range(size)]), xp.float64)
+        return xp.stack([xp.sum(xp.where(index == k, weight, 0.0)) for k in range(size)])
     order = xp.argsort(index)
     edges = searchsorted_in(xp.take(index, order), np.arange(size + 1))
     return sums_between(None if weight is None else xp.take(weight, order), edges)
@@ -164,15 +165,20 @@ def median(x: Array) -> float:
 
 
 def matmul(x: Any, matrix: Array) -> Any:
-    """x @ matrix, with a matrix of numbers.
+    """x @ matrix in float64, with a matrix of numbers.
 
     For ONNX as a sum of products over an axis (Einsum): onnxruntime would join a factor beside a MatMul to it, in
     float32.
     """
     if not is_foreign(x):
         return x @ matrix
-    other = constant(np.ascontiguousarray(matrix), x)
-    return namespace(x).tensordot(x, other, axes=1) if is_traced(x) else x @ other
+    if is_traced(x):
+        return namespace(x).tensordot(x, constant(np.ascontiguousarray(matrix), x), axes=1)
+    fused = fused_for(x)
+    if fused is not None and matrix.ndim == 2 and matrix.shape[1] <= _FEW:
+        return fused.product(x, matrix)
+    xp = namespace(x)
+    return xp.astype(x, xp.float64, copy=False) @ constant(np.ascontiguousarray(matrix), x)
 
 
 # --- normal distribution ---------------------------------------------------------------

@@ -54,6 +54,7 @@ class Point(NamedTuple):
     value: float
     gradient: Array
     hessians: Mapping[bool, Array] = MappingProxyType({})
+    rough: bool = False  # computed in float32
 
 
 @dataclass
@@ -97,20 +98,22 @@ class Problem:
         """Whether curvatures may jump, so that an old one says nothing about convergence."""
         return self.model.composite.kinked
 
-    def point(self, coef: Array) -> Point:
+    def point(self, coef: Array, rough: bool = False) -> Point:
+        """With `rough` in float32, where the engine has that, of a convex problem."""
         if coef.tobytes() in self.known:
             return self.known[coef.tobytes()]
         self.passes += 1
+        engine = self.engine.rough(self.model) if rough and self.convex else None
         hessians = {}
         if self.fused:
             kinds = (False,) if self.convex or not self.observed else (True, False)
             sums: Any = self.engine.reduce(kernels.newton, self.model, coef, not self.convex, kinds)
             hessians = {kind: self._ridged(sums.hessians[i], coef) for i, kind in enumerate(kinds)}
         else:
-            sums = self.engine.reduce(kernels.gradient, self.model, coef, not self.convex)
+            sums = (engine or self.engine).reduce(kernels.gradient, self.model, coef, not self.convex)
         w = self._features(coef)
         value = sums.value + 0.5 * self.ridge * float(np.sum(w**2))
-        point = Point(coef, value, sums.gradient + self.ridge * w, hessians)
+        point = Point(coef, value, sums.gradient + self.ridge * w, hessians, engine is not None)
         if self.fused:
             self.known[coef.tobytes()] = point
             for oldest in list(self.known)[:-_KNOWN_POINTS]:

@@ -19,6 +19,7 @@ from properly.solvers.proximal import ProximalNewtonDirection
 _WHOLE_MATRIX, _WHOLE_SOFTMAX_MATRIX, _WHOLE_SOFTMAX_SCORES = 400, 1000, 20
 _WHOLE_MATRIX_IF_NOT_CONVEX = 1500
 _CLOSE = 0.01  # a relative Newton decrement
+_ROUGH = 1e-5  # float32 arithmetic serves down to steps of this size; the point after such a step is in float64
 _WHERE_DEAR = 2  # times as many where passes are dear, since conjugate gradients take one for every product
 
 
@@ -57,10 +58,11 @@ def minimise(problem: Problem, start: Array, tol: float, max_iter: int) -> Solut
     A step is accepted when the Newton decrement shrinks and the objective hardly rises at its end (convex problems), or
     when the objective falls (others), and otherwise shortened by a line search. The curvature is renewed unless the
     decrement fell tenfold, and at every point where it comes with the gradient. A problem that is not convex uses the
-    observed curvature where that is positive definite and the expected one elsewhere.
+    observed curvature where that is positive definite and the expected one elsewhere. Gradients in float32 count as
+    convergence only for a tolerance that they can certify.
     """
     direction, scale = _direction_for(problem, start), np.sqrt(problem.null_loss)
-    at = problem.point(start)
+    at = problem.point(start, rough=True)
     history: list[float] = []
 
     def ended(status: Status, n_iter: int) -> Solution:
@@ -89,12 +91,16 @@ def minimise(problem: Problem, start: Array, tol: float, max_iter: int) -> Solut
             step, size = direction.confirm(at)
         if size <= tol * scale and problem.kinked and not fresh:
             (step, size), fresh = renewed(at), True
+        if size <= tol * scale and at.rough and tol < _ROUGH:
+            at = problem.point(at.coef)
+            step, size = direction.step(at)
+            continue
         if size <= tol * scale and not direction.incomplete:
             if direction.from_sample:  # steps gain a digit or less: the last one, which costs nothing, is worth taking
                 at = at._replace(coef=at.coef + step)
             return ended(Status.CONVERGED, iteration)
         step = _bounded(problem, at, step)
-        new = problem.point(at.coef + step)
+        new = problem.point(at.coef + step, rough=size > _ROUGH * scale)
         contraction, new_step, new_size, new_fresh = np.inf, step, np.inf, False
         if np.isfinite(new.gradient).all():
             new_step, new_size, new_fresh = followed(at, new, size)

@@ -1,0 +1,106 @@
+"""The fused kernels equal the plain path, in Triton's interpreter where there is no card."""
+
+import os
+from dataclasses import astuple
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+if DEVICE == "cpu":
+    os.environ["TRITON_INTERPRET"] = "1"  # Triton reads it when it is imported
+pytest.importorskip("triton", reason="Triton is not installed")
+
+from properly import kernels
+from properly.engines import DeviceEngine
+from properly.engines import fused as fused_engine
+from properly.kernels import Block, LinearModel
+from properly.linear import GEVCanonicalRegression, ProperLinearClassifier
+from properly.links import GEV, Cloglog, Loglog, Logit, Probit
+from properly.losses import CanonicalLoss, Composite
+from properly.numeric import functions, fused
+from properly.solvers import Status
+
+RNG = np.random.default_rng(0)
+N, K = 333, 5  # the last tile is not full
+X = RNG.normal(size=(N, K)).astype(np.float32)
+Y = RNG.integers(0, 2, N).astype(np.int8)
+WEIGHT = RNG.integers(0, 3, N).astype(float)
+OFFSET = RNG.normal(size=N)
+CENTER = RNG.normal(size=K)
+COEF = RNG.normal(size=(1, K + 1))
+LINKS = [Logit(), Probit(), Loglog(), Cloglog(), GEV(0.0), *map(GEV, (-1.0, -0.2, 1e-6, 0.1, 0.37, 1.0))]
+
+
+def there(x):
+    return None if x is None else torch.asarray(x, device=DEVICE)
+
+
+@pytest.fixture
+def fused_everywhere(monkeypatch):
+    """Fused kernels for tensors on the host as well."""
+    for module in (fused_engine, functions):
+        monkeypatch.setattr(module, "fused_for", lambda X: fused if isinstance(X, torch.Tensor) else None)
+
+
+def engine_of(X, weight=None, offset=None):
+    return DeviceEngine(there(X), there(Y), there(weight), there(offset))
+
+
+@pytest.mark.parametrize("rough", [False, True], ids=["float64", "float32"])
+@pytest.mark.parametrize("link", LINKS, ids=repr)
+def test_gradients(link, rough, fused_everywhere):
+    model = LinearModel(Composite(CanonicalLoss(link), link), center=CENTER)
+    block = Block(X.astype(np.float64), Y, WEIGHT, OFFSET)
+    expected = kernels.gradient(block, model, COEF, False)
+    engine = engine_of(X, WEIGHT, OFFSET)
+    found = (engine.rough(model) if rough else engine).reduce(kernels.gradient, model, COEF, False)
+    size = np.abs(X.astype(np.float64) - CENTER).sum()
+    np.testing.assert_allclose(found.gradient, expected.gradient, atol=(2e-7 if rough else 1e-14) * size, rtol=0)
+    assert rough == (not np.allclose(found.gradient, expected.gradient, atol=1e-13 * size, rtol=0))
+
+
+@pytest.mark.parametrize("positive", [0, 1])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+@pytest.mark.parametrize("options", [{}, {"weight": WEIGHT}, {"offset": OFFSET}], ids=["plain", "weights", "offsets"])
+def test_options_of_gradients(options, dtype, positive, fused_everywhere):
+    rows = X.astype(dtype)
+    for center, coef in ((None, COEF), (CENTER, COEF), (None, COEF[:, :K])):  # the last without an intercept
+        model = LinearModel(Composite("log"), positive, center)
+        block = Block(rows.astype(np.float64), Y, options.get("weight"), options.get("offset"))
+        expected = kernels.gradient(block, model, coef, False).gradient
+        found = engine_of(rows, **options).reduce(kernels.gradient, model, coef, False).gradient
+        np.testing.assert_allclose(found, expected, atol=1e-11)
+
+
+@pytest.mark.parametrize("weight", [None, WEIGHT], ids=["plain", "weights"])
+def test_moments(weight, fused_everywhere):
+    expected = kernels.moments(Block(X.astype(np.float64), Y, weight), None)
+    found = engine_of(X, weight).reduce(kernels.moments, None)
+    for one, other in zip(astuple(expected), astuple(found), strict=True):
+        np.testing.assert_allclose(other, one, rtol=1e-12)
+
+
+def test_products():
+    matrix = RNG.normal(size=(K, 3))
+    for rows in (there(X), there(X)[::2], there(X)[:0]):  # every second row is a view
+        found = fused.product(rows, matrix).cpu().numpy()
+        np.testing.assert_allclose(found, rows.cpu().numpy().astype(np.float64) @ matrix, atol=1e-13)
+
+
+@pytest.mark.parametrize("model", [ProperLinearClassifier(), GEVCanonicalRegression(-0.2)], ids=repr)
+def test_fits(model, fused_everywhere):
+    expected = model.fit(X.astype(np.float64), Y, WEIGHT, OFFSET).coef_
+    model.fit(*map(there, (X, Y, WEIGHT, OFFSET)))
+    assert model.solutions_[0].status is Status.CONVERGED
+    np.testing.assert_allclose(model.coef_, expected, atol=1e-8)
+    found = model.predict_proba(there(X), there(OFFSET)).cpu().numpy()
+    np.testing.assert_allclose(found, model.predict_proba(X, OFFSET), atol=1e-12)
+
+
+def test_what_is_not_covered():
+    engine, softmax = engine_of(X), LinearModel(Composite("squared", "logit"))
+    assert fused_engine.fused_sums(engine, kernels.gradient, (softmax, COEF, True)) is None
+    assert not fused_engine.covers(engine, softmax, False)
+    assert engine.rough(softmax) is None
