@@ -28,8 +28,12 @@ def test_there_are_guides():
 
 @pytest.mark.parametrize("guide", GUIDES, ids=lambda path: path.stem)
 def test_the_blocks_run(guide, tmp_path, monkeypatch):
+    text = guide.read_text(encoding="utf-8")
+    if guide.stem == "gpu":  # the site shows its blocks and does not run them
+        pytest.importorskip("torch", reason="PyTorch is not installed")
+        text = text.replace("```py\n", "```python\n")
     monkeypatch.chdir(tmp_path)
-    assert run_blocks(guide.read_text(encoding="utf-8"), str(guide))
+    assert run_blocks(text, str(guide))
 
 
 def test_the_table_of_layers_is_the_contract():

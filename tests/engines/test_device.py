@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from properly import engines
+from properly import engines, kernels
 from properly.engines import DeviceEngine, block_bytes
+from properly.kernels import LinearModel
 from properly.linear import (
     GEVCanonicalRegression,
     GEVCanonicalRegressionCV,
@@ -13,8 +14,9 @@ from properly.linear import (
     TailoredLinearClassifierCV,
     inference,
 )
-from properly.losses import BetaLoss, GEVLoss
+from properly.losses import BetaLoss, Composite, GEVLoss
 from properly.numeric.arrays import to_numpy
+from properly.solvers import Status
 
 RNG = np.random.default_rng(5)
 N, K = 900, 4
@@ -121,13 +123,42 @@ def test_columns_far_from_zero_are_centred(arrays):
     np.testing.assert_allclose(model.coef_, expected, rtol=1e-8, atol=1e-12)
 
 
-def test_large_data_start_from_a_sample(arrays):
+@pytest.mark.parametrize("kind", ["float64", "float32"])
+@pytest.mark.parametrize("model", [ProperLinearClassifier(), GEVCanonicalRegression(0.37)], ids=repr)
+@pytest.mark.parametrize("problem", ["ordinary", "rare", "ill-conditioned"])
+def test_large_data(problem, model, kind, arrays):
+    """They start from a sample, which also gives the curvature where it has enough rows of both classes."""
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(70_000, 2))
-    y = (rng.random(70_000) < 0.1).astype(int)
+    score = rows @ [1.0, -0.5] - (5.0 if problem == "rare" else 1.0)
+    y = (rng.random(70_000) < 1.0 / (1.0 + np.exp(-score))).astype(int)
+    if problem == "ill-conditioned":
+        rows[:, 1] = rows[:, 0] + 1e-4 * rows[:, 1]
+    rows = rows.astype(kind)
+    model.set_params(tol=1e-12)
+    expected = model.fit(rows.astype(np.float64), y).coef_
     with block_bytes(2**18):
-        there = ProperLinearClassifier().fit(arrays.asarray(rows), arrays.asarray(y))
-    np.testing.assert_allclose(there.coef_, ProperLinearClassifier(tol=1e-11).fit(rows, y).coef_, atol=1e-8)
+        found = model.fit(arrays.asarray(rows), arrays.asarray(y))
+    assert found.solutions_[0].status is Status.CONVERGED
+    np.testing.assert_allclose(found.coef_, expected, atol=1e-8, rtol=1e-8)
+
+
+def test_sums_come_to_the_host_once_a_pass(arrays, monkeypatch):
+    model, copies = ProperLinearClassifier().fit(*there(arrays, X, TWO)), []
+    engine, _ = DeviceEngine.of_training_data(model, *there(arrays, X, TWO), None, None)
+    original = type(engine.X).__array__
+
+    def counted(self, *args, **options):
+        copies.append(self.shape)
+        return original(self, *args, **options)
+
+    monkeypatch.setattr(type(engine.X), "__array__", counted)
+    linear = LinearModel(Composite("squared", "logit"))
+    sums = engine.reduce(kernels.newton, linear, np.zeros((1, K + 1)), True, (False, True))
+    assert len(list(engine.blocks())) == 5
+    assert copies == [(1 + (K + 1) + 2 * (K + 1) ** 2,)]
+    assert isinstance(sums.value, float)
+    assert sums.hessians.shape == (2, K + 1, K + 1)
 
 
 # --- bad input -----------------------------------------------------------------------------

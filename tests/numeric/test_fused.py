@@ -6,21 +6,21 @@ from dataclasses import astuple
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed")
-DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
-if DEVICE == "cpu":
-    os.environ["TRITON_INTERPRET"] = "1"  # Triton reads it when it is imported
-pytest.importorskip("triton", reason="Triton is not installed")
-
 from properly import kernels
 from properly.engines import DeviceEngine
 from properly.engines import fused as fused_engine
 from properly.kernels import Block, LinearModel
 from properly.linear import GEVCanonicalRegression, ProperLinearClassifier
-from properly.links import GEV, Cloglog, Loglog, Logit, Probit
+from properly.links import GEV, Cloglog, Logit, Loglog, Probit
 from properly.losses import CanonicalLoss, Composite
-from properly.numeric import functions, fused
+from properly.numeric import functions
 from properly.solvers import Status
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+if DEVICE == "cpu":
+    os.environ["TRITON_INTERPRET"] = "1"  # Triton reads it when it is imported
+fused = pytest.importorskip("properly.numeric.cuda.fused", reason="Triton is not installed")
 
 RNG = np.random.default_rng(0)
 N, K = 333, 5  # the last tile is not full

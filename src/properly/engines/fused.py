@@ -1,4 +1,4 @@
-"""Which sums `properly.numeric.fused` reads off X in one go on a CUDA card; the plain path computes all others."""
+"""Which sums `properly.numeric.cuda.fused` reads off X in one go on a CUDA card; the plain path computes all others."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _FORMULAS = {
 
 
 def _formula(link: Link) -> tuple[str, float] | None:
-    """The formula of `properly.numeric.fused`, and the number that it needs."""
+    """The formula of `properly.numeric.cuda.fused`, and the number that it needs."""
     if isinstance(link, GEV) and link._shape != 0.0:
         return "gev", link._shape
     return _FORMULAS.get(type(link))

@@ -33,7 +33,7 @@ from properly.linear.fitting import (
 from properly.links import Link, Logit
 from properly.losses.softmax import AnyComposite
 from properly.numeric import functions as fn
-from properly.numeric.arrays import Array, constant, is_foreign
+from properly.numeric.arrays import Array, constant, is_foreign, to_numpy
 from properly.numeric.limits import FARTHEST
 from properly.solvers import Solution
 
@@ -108,7 +108,9 @@ class LinearPredictor(SparseCoefMixin, LinkScoreClassifier):
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, offset: ArrayLike | None = None
     ) -> float:
         """The accuracy of `predict`; use a proper score to judge the probabilities."""
-        return float(accuracy_score(y, self.predict(X, offset), sample_weight=sample_weight))
+        arrays = (y, self.predict(X, offset), sample_weight)
+        labels, predicted, weight = (to_numpy(x) if is_foreign(x) else x for x in arrays)
+        return float(accuracy_score(labels, predicted, sample_weight=weight))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -187,7 +187,7 @@ _WIDEST = 128  # columns that a fused kernel holds at once
 
 
 def fused_for(X: Any) -> Any:
-    """The module `properly.numeric.fused` if it takes this array: of PyTorch, on a CUDA card, rows in one piece."""
+    """`properly.numeric.cuda.fused`, if it takes this array: of PyTorch, on a CUDA card, rows in one piece."""
     if not getattr(X, "is_cuda", False) or X.ndim != 2 or not 0 < X.shape[1] <= _WIDEST or X.stride(1) != 1:
         return None
     return _fused() if X.dtype.is_floating_point else None
@@ -196,7 +196,7 @@ def fused_for(X: Any) -> Any:
 @cache
 def _fused() -> Any:
     try:
-        from properly.numeric import fused
+        from properly.numeric.cuda import fused
     except ImportError:  # PyTorch without Triton
         return None
     return fused

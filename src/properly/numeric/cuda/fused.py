@@ -1,7 +1,7 @@
 """Products, moments and gradients on a CUDA card from one reading of X, by Triton, which comes with PyTorch.
 
 The plain path converts X to float64 block by block, and so moves several times the bytes of float32 data. Here rows are
-converted in the registers of the card. It is the only compiled code of the project (decision 12): everything that it
+converted in the registers of the card. It is the only compiled code of the project (decision 14): everything that it
 computes is computed by the plain path as well, to which it is tested equal. `properly.numeric.arrays.fused_for` says
 where it is used.
 """

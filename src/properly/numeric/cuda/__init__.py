@@ -1,0 +1,1 @@
+"""What needs PyTorch and Triton: imported on first use, and by no one who only lists modules."""
