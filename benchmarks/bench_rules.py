@@ -125,7 +125,12 @@ def main() -> None:
         before = pd.read_csv(path) if path.exists() else new[:0]
         found = pd.concat([before[before["table"] != name], new])
         found.to_csv(path, index=False, float_format="%.6g")
-        lines = ["# Rules without exceptions", "", "Log loss of new rows; see bench_rules.py for the tables.", ""]
+        lines = [
+            "# Rules without exceptions",
+            "",
+            f"Log loss of new rows; {len(found)} of {len(TABLES)} tables of bench_rules.py.",
+            "",
+        ]
         lines += ["| " + " | ".join(found) + " |", "|---|" + "---:|" * (found.shape[1] - 1)]
         for row in found.itertuples(index=False):
             cells = [f"{value:.4f}" if isinstance(value, float) and value < 10 else str(value) for value in row]
