@@ -45,6 +45,7 @@ FIELDS = [
     "default cpu",
     "goal",
 ]
+TOLERANCES = fits.TOLERANCES
 _LONG = 4.0  # seconds of one fit: tighter tolerances are not tried then
 Seconds = tuple[float, float]  # on the clock, of the processor
 Run = Callable[[], Any]
@@ -89,14 +90,16 @@ def compared(work: str, ours: Run, rivals: list[Rival], rounds: int) -> Iterator
         yield row
 
 
-def fit_rivals(problem: fits.Problem, peers: dict[str, tuple[fits.Peer, str]]) -> list[Rival]:
+def fit_rivals(
+    problem: fits.Problem, peers: dict[str, tuple[fits.Peer, str]], tolerances: tuple[float, ...]
+) -> list[Rival]:
     """Every peer at the tolerance at which it is as exact as we are."""
     limit = problem.inexactness(fits.ours(problem), False)
     rivals = []
     for name, (peer, goal) in peers.items():
         peer.fit(problem, None)  # skglm and celer compile what they need
         reached: dict[float, float] = {}
-        for tol in fits.TOLERANCES:
+        for tol in tolerances:
             start = time.process_time()
             reached[tol] = problem.inexactness(peer.fit(problem, tol), peer.intercept_penalised)
             if reached[tol] <= limit or time.process_time() - start > _LONG:
@@ -144,7 +147,7 @@ FITS: dict[str, tuple[Callable[[], fits.Problem], dict[str, tuple[fits.Peer, str
 def fitting(work: str, rounds: int) -> Iterator[dict[str, str]]:
     make, peers = FITS[work]
     problem = make()
-    rivals = fit_rivals(problem, peers)
+    rivals = fit_rivals(problem, peers, TOLERANCES)
     yield from compared(work, lambda: fits.ours(problem), rivals, rounds)
 
 
@@ -308,9 +311,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", default=[""], metavar="WORD")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--tolerance", type=float, nargs="+", help="try these only, where there is little time")
     parser.add_argument("--results", type=Path, default=RESULTS)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
+    if arguments.tolerance:
+        global TOLERANCES
+        TOLERANCES = tuple(arguments.tolerance)
     path, kept = arguments.results / "matrix.csv", dict[tuple[str, str], dict[str, str]]()
     if path.exists():
         with path.open(newline="") as file:
