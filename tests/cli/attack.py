@@ -2,9 +2,9 @@
 
     python tests/cli/attack.py [--attacks 1000] [--seed 0] [--only NUMBER]
 
-Each attack is a command in a folder of its own, in a child process. It must end within a minute, with an exit code that
-is documented, without traceback or control characters in what it prints, and leave its inputs as they were; if it
-fails, it says why in one line, and every other file, old outputs among them, is as it was before as well.
+Each attack is a command in a folder of its own, in a child process. It must end within a minute of processor time, with
+an exit code that is documented, without traceback or control characters in what it prints, and leave its inputs as they
+were; if it fails, it says why in one line, and every other file, old outputs among them, is as it was before as well.
 """
 
 import argparse
@@ -244,7 +244,8 @@ def in_child(words, folder, output):
                 os.dup2(os.open(output / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
             sys.stdout, sys.stderr = (os.fdopen(number, "w", encoding="utf-8", errors="replace") for number in (1, 2))
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-            signal.alarm(SECONDS)
+            signal.setitimer(signal.ITIMER_PROF, SECONDS)  # of processor time, however busy the machine
+            signal.alarm(10 * SECONDS)
             code = run_main(words)
             sys.stdout.flush()
             sys.stderr.flush()
@@ -270,7 +271,7 @@ def snapshot(folder):
 def faults(words, code, out, err, before, after):
     """What an attack has done that it should not have been able to do."""
     if code < 0:
-        yield "hang" if -code == signal.SIGALRM else f"crash ({signal.Signals(-code).name})"
+        yield "hang" if -code in (signal.SIGALRM, signal.SIGPROF) else f"crash ({signal.Signals(-code).name})"
     elif code not in (0, 1, 2, 3):
         yield f"exit code {code}"
     if "Traceback" in err or "a bug in properly" in err:
