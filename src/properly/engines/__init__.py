@@ -18,10 +18,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from properly.engines.base import Engine, Given
 from properly.engines.dask import DaskEngine
-from properly.engines.device import DeviceEngine, block_bytes
+from properly.engines.device import DeviceEngine
 from properly.engines.folds import KeyedFolds
 from properly.engines.memory import MemoryEngine
 from properly.engines.partitioned import PartitionedEngine
+from properly.engines.room import block_bytes
 from properly.engines.spark import Spark, SparkEngine
 from properly.engines.stream import Stream, StreamEngine
 from properly.kernels import Block

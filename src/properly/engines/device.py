@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -17,9 +15,9 @@ from properly import kernels
 from properly.engines.base import Engine, Given, S, add_up, combine_weights
 from properly.engines.fused import covers, fused_sums
 from properly.engines.memory import MemoryEngine
+from properly.engines.room import chosen_bytes, within_memory
 from properly.inputs.features import checked_tensor
 from properly.inputs.labels import checked_labels
-from properly.inputs.options import checked_count
 from properly.inputs.weights import checked_offset, checked_weight
 from properly.kernels import Block, LinearModel
 from properly.numeric.arrays import (
@@ -36,24 +34,6 @@ T = TypeVar("T")
 _WITHOUT_FEATURES = (kernels.classes, kernels.offset_range)  # need no blocks
 _ON_A_CARD, _ON_THE_HOST = 2**28, 2**22  # bytes: a card needs much work for every call, the host's cache is small
 _COPIES = 4  # of a block, that a curvature matrix makes at most
-_BLOCK_BYTES: ContextVar[int | None] = ContextVar("_BLOCK_BYTES", default=None)
-
-
-@contextmanager
-def block_bytes(size: int) -> Iterator[None]:
-    """Within it, arrays of PyTorch and CuPy are looked at in blocks of this many bytes, as float64.
-
-    A block has four copies at most while it is added up, so this limits what a fit takes beside the data. The default
-    is 256 MiB on a card. Smaller blocks take longer; results agree but for rounding.
-
-    >>> with block_bytes(2**24):
-    ...     pass  # model.fit(X, y)
-    """
-    token = _BLOCK_BYTES.set(checked_count(size, "block_bytes", 1))
-    try:
-        yield
-    finally:
-        _BLOCK_BYTES.reset(token)
 
 
 class DeviceEngine(MemoryEngine):
@@ -69,7 +49,7 @@ class DeviceEngine(MemoryEngine):
     def __init__(self, X: Any, y: Any, weight: Any = None, offset: Any = None, fold: Any = None) -> None:
         super().__init__(X, y, weight, offset, constant(fold, X) if isinstance(fold, np.ndarray) else fold)
         default = _ON_THE_HOST if "cpu" in str(X.device).lower() else _ON_A_CARD
-        self.block_rows = max(1, (_BLOCK_BYTES.get() or default) // (8 * max(1, X.shape[1])))
+        self.block_rows = max(1, (chosen_bytes(default)) // (8 * max(1, X.shape[1])))
 
     @classmethod
     def of_training_data(
@@ -83,7 +63,7 @@ class DeviceEngine(MemoryEngine):
             weight = checked_weight(sample_weight, X.shape[0], like=X)
             return cls(X, codes, weight, checked_offset(offset, X.shape[0], len(classes), like=X)), classes
 
-        return _within_memory(read, "labels, weights and offsets", 24 * X.shape[0], "free some of it.")
+        return within_memory(read, "labels, weights and offsets", 24 * X.shape[0], "free some of it.")
 
     @classmethod
     def of_new_data(cls, estimator: Any, X: Any, offset: Given) -> Engine:
@@ -150,23 +130,9 @@ class DeviceEngine(MemoryEngine):
     def _in_blocks(self, work: Callable[[], T]) -> T:
         size = 8 * self.block_rows * self.X.shape[1]
         remedy = f"use smaller blocks: with properly.engines.block_bytes({max(1, size // 8)}): ..."
-        return _within_memory(work, f"blocks of {self.block_rows:,} rows", _COPIES * size, remedy)
+        return within_memory(work, f"blocks of {self.block_rows:,} rows", _COPIES * size, remedy)
 
 
 def _rows(x: Any, which: Any) -> Any:
     """Some of the rows of an array, by a slice or by their numbers."""
     return x[which, ...] if isinstance(which, slice) else namespace(x).take(x, constant(which, x), axis=0)
-
-
-def _within_memory(work: Callable[[], T], what: str, needed: int, remedy: str) -> T:
-    """work(); if the card has no room for it, an error that keeps nothing of it alive."""
-    try:
-        return work()
-    except Exception as error:
-        if type(error).__name__ != "OutOfMemoryError":  # that of PyTorch, and that of CuPy
-            raise
-        reason = str(error).partition("\n")[0]
-    # Not above: a traceback of the first error would hold on to arrays.
-    raise MemoryError(
-        f"the card has no room for {what}, about {needed / 2**20:,.1f} MiB beside the data ({reason}); {remedy}"
-    )
