@@ -69,7 +69,7 @@ clean:  ## remove the virtual environment, caches and what the demo wrote
 	@find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 help:  ## list the targets
-	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
 
 # .venv/installed-EXTRA says that the package is installed in .venv, editable, with that extra.
 .venv/installed-%: pyproject.toml .venv/bin/python
