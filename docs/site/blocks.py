@@ -8,6 +8,7 @@ import io
 import os
 import re
 import tempfile
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -47,7 +48,8 @@ def _shown(found: re.Match[str], text: str, name: str, names: dict[str, Any], im
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         value = _run(found, text, name, names)
-    parts = [f"```text\n{printed.getvalue().rstrip()}\n```"] if printed.getvalue().strip() else []
+    lines = [textwrap.fill(line, 100) if len(line) > 110 else line for line in printed.getvalue().rstrip().splitlines()]
+    parts = ["```text\n" + "\n".join(lines) + "\n```"] if any(lines) else []
     figure = getattr(value, "figure", value)
     if hasattr(figure, "savefig"):
         images.mkdir(parents=True, exist_ok=True)
