@@ -46,8 +46,10 @@ test-lowest: .venv/installed-release  ## test the core with the lowest versions 
 	@$(RUN) -m uv pip install --quiet --python build/lowest/bin/python pytest pytest-xdist hypothesis mpmath array-api-strict
 	@OMP_NUM_THREADS=1 build/lowest/bin/python -m pytest -q -n auto --maxprocesses 8 -m "not slow" $(LOWEST)
 
-# What depends on the versions of numpy, scipy, scikit-learn and pyarrow.
-LOWEST := tests/links tests/losses tests/metrics tests/linear tests/calibration tests/tables tests/persistence
+# What depends on the versions of numpy, scipy, scikit-learn and pyarrow. Not among them: model files of scikit-learn's own types,
+# of which the list knows those of later versions; and a comparison with a function that scikit-learn 1.6 has for two classes only.
+LOWEST := tests/links tests/linear/test_classifier.py tests/metrics/test_scores.py tests/calibration/test_parametric.py \
+	tests/tables/test_reading.py --deselect tests/metrics/test_scores.py::test_scikit_learn_agrees
 
 # make study-gev QUICK=1 is the quick form; OPTIONS="--overwrite --data FOLDER" passes options on.
 STUDY_bennett := bennett_reuters bennett_further bennett_suspects

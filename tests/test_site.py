@@ -30,6 +30,16 @@ def test_ten_tasks_are_two_clicks_from_the_landing_page(task):
     assert re.search(r"^```(python|console)\n", recipe, re.MULTILINE)  # one block to copy
 
 
+PAGES = [*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *(ROOT / "benchmarks" / "results").rglob("*.md")]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_links_to_files_of_the_project_lead_somewhere(page):
+    text = re.sub(r"^```.*?^```$|`[^`\n]*`", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    links = [link for link in re.findall(r"\]\(([^)#\s]+)(?:#[^)\s]*)?\)", text) if not re.match(r"[a-z]+:", link)]
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
 def test_the_output_of_a_block_is_shown_below_it(tmp_path):
     page = "# A\n\n```python\nx = 2\nprint('a' * x)\nx + 1\n```\n\nText.\n\n```py\nraise ValueError\n```\n"
     shown = blocks.with_outputs(page, "page.md", tmp_path / "page")
