@@ -577,7 +577,7 @@ def test_scikit_learn_accepts(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize(("rows", "threads"), [(10, 1), (99_999, 1), (100_000, 2), (10_000_000, 4)])
+@pytest.mark.parametrize(("rows", "threads"), [(10, 1), (499_999, 1), (500_000, 2), (10_000_000, 4)])
 def test_small_data_have_one_thread(monkeypatch, rows, threads):
     monkeypatch.setattr("properly.boosting.classifier.number_of_threads", lambda: 4)
     cells = np.broadcast_to(0.0, (rows, 20))
