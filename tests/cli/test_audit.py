@@ -217,3 +217,9 @@ def test_costs_of_three_classes(properly, fails, write, tmp_path):
     assert "0:1:4,1:0:1,9:1:0" in page
     (tmp_path / "audit.html").unlink()
     assert "must be a matrix cost[true, decision] of shape (3, 3)" in fails(*words, "1:20", code=2)
+
+
+@pytest.mark.parametrize("option", ["--group", "--weight", "--cluster", "--against"])
+def test_a_column_without_a_name_is_not_there(fails, write, option):
+    path = write("p.csv", predictions())
+    assert "has no column ''" in fails("audit", path, "--target", "y", "--probability", "p", option, "", code=2)

@@ -90,6 +90,8 @@ _ABSTRACT = {"Calibrator", "BinaryCalibrator"}
 _ARGUMENTS = {
     "TailoredLinearClassifierCV": {"at": 0.3, "concentrations": (3.0,), "cv": 3},
     "GEVCanonicalRegressionCV": {"xis": [0.0, 0.5], "Cs": 3},
+    "RealAdaBoost": {"random_state": 0},  # the rows that it holds out are random, and some leave it without learners
+    "DiscreteAdaBoost": {"random_state": 0},
     "CalibratedClassifier": {"estimator": LogisticRegression()},
     "PriorCorrectedClassifier": {"estimator": LogisticRegression(class_weight="balanced")},
 }
@@ -119,6 +121,10 @@ def test_every_estimator_comes_back(kind, tmp_path):
             assert_same(getattr(model, method)(*arguments), getattr(loaded, method)(*arguments))
     if hasattr(model, "__sklearn_is_fitted__") or hasattr(model, "classes_"):
         assert_same(model.classes_, loaded.classes_)
+
+
+def test_a_device_takes_a_model():
+    save(fitted(HistogramBinning, Y)[0], os.devnull)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -152,7 +152,7 @@ def calibrate_table(
             file, target, columns[0], read=_checked_scores, weight=weight, dask=dask
         )
     else:
-        data = file.read([*columns, target] + ([weight] if weight else []))
+        data = file.read([*columns, target, *([] if weight is None else [weight])])
     single = columns[0] if len(columns) == 1 else None
     labels, row_weights = properly.tables.targets.read_target(
         data, file.path, target, positive=positive, forecast=single, weight=weight

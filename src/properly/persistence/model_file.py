@@ -15,7 +15,6 @@ import platform
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
@@ -120,11 +119,11 @@ def save(
             UserWarning,
             stacklevel=2,
         )
+    archive = _archive(members, schema, notes, key)
     with atomic_path(path) as temporary:
-        _write(temporary, members, schema, notes, key)
-        limits = Limits.of(temporary.stat().st_size, None)
+        temporary.write_bytes(archive)  # at once: a device such as /dev/null has no positions to write at
     try:
-        checked_schema(members, limits)
+        checked_schema(members, Limits.of(len(archive), None))
     except ModelFileError as error:
         warnings.warn(f"{path} {error}", UserWarning, stacklevel=2)
 
@@ -241,7 +240,7 @@ def _members(archive: bytes) -> dict[str, bytes]:
         return {name: source.read(name) for name in source.namelist()}
 
 
-def _write(path: Path, members: dict[str, bytes], schema: Any, notes: dict[str, Any], key: Key | None) -> None:
+def _archive(members: dict[str, bytes], schema: Any, notes: dict[str, Any], key: Key | None) -> bytes:
     boosted = any(str(node.get("__module__")).startswith(_FOR_BOOSTING) for node in nodes_of(schema))
     libraries = (*_LIBRARIES, "lightgbm") if boosted else _LIBRARIES
     name_stably(schema)
@@ -252,12 +251,13 @@ def _write(path: Path, members: dict[str, bytes], schema: Any, notes: dict[str, 
         "checksums": checksums_of(members),
         "metadata": notes,
     }
-    content = json.dumps(header, indent=2).encode()
-    with ZipFile(path, "w", ZIP_DEFLATED) as target:
+    content, result = json.dumps(header, indent=2).encode(), io.BytesIO()
+    with ZipFile(result, "w", ZIP_DEFLATED) as target:
         target.writestr(HEADER, content)
         target.writestr(SEAL, seal_of(content, key))
         for name, member in members.items():
             target.writestr(name, member)
+    return result.getvalue()
 
 
 def _for_skops(members: dict[str, bytes], schema: Any) -> bytes:

@@ -74,8 +74,8 @@ def read_predictions(
             file, target, columns[0], read=probabilities, group=group, weight=weight, dask=dask
         )
     else:
-        wanted = dict.fromkeys([target, *probability, *filter(None, (group, cluster, weight, against))])
-        table = file.read(list(wanted))
+        others = [name for name in (group, cluster, weight, against) if name is not None]
+        table = file.read(list(dict.fromkeys([target, *probability, *others])))
     labels = class_labels(
         table.column(target),
         place,
