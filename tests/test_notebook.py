@@ -97,3 +97,8 @@ def test_nothing_is_shown_where_nobody_looks(monkeypatch):
     with progress.progress("Work", 1.0) as tell:
         tell(1.0, "done")
     assert sys.stderr.getvalue() == ""
+
+
+def test_a_process_without_a_terminal_shows_nothing(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", None)
+    assert "model" in compare({"model": LogisticRegression()}, X, Y, cv=2)._repr_html_()

@@ -85,3 +85,16 @@ def test_order_of_float64():
     assert np.all(np.diff(score_counts._rank(values, False)) >= 0)
     inside = np.sort(np.concatenate([values[(values >= 0.0) & (values <= 1.0)], RNG.random(1000), 1 - 1e-9 * P[:99]]))
     assert np.all(np.diff(score_counts._rank(inside, True)) >= 0)
+
+
+@pytest.mark.parametrize("kinds", [2, 10, 40])
+def test_certain_forecasts_stay_certain(monkeypatch, kinds):
+    monkeypatch.setattr(score_counts, "ROOM", 2000)
+    random = np.random.default_rng(kinds)
+    p, kind = np.concatenate([random.random(4000), np.zeros(500), np.ones(500)]), random.integers(0, kinds, 5000)
+    found = ScoreCounts.of(p, kind, random.random(5000))
+    assert not found.exact
+    entries = found.entries()
+    assert entries.score.min() == 0.0
+    assert entries.score.max() == 1.0
+    assert entries.rows[entries.score == 1.0].sum() >= 500

@@ -48,7 +48,7 @@ def progress(label: str, total: float | None, show: bool | None = None) -> Itera
     has_rich = find_spec("rich") is not None
     in_notebook = _in_notebook()
     if show is None:
-        show = in_notebook or (sys.stderr.isatty() and has_rich)
+        show = in_notebook or (sys.stderr is not None and sys.stderr.isatty() and has_rich)
         transient = True
     else:
         transient = False

@@ -124,8 +124,11 @@ class ScoreCounts(Statistic):
         score, rows, weight = (np.concatenate(column) for column in zip(*self.kinds.values(), strict=True))
         if not self.exact:
             _, cell = np.unique(_rank(score, self.of_probabilities) >> self.digits, return_inverse=True)
-            share = weight / np.bincount(cell, weight)[cell]
-            score = np.bincount(cell, share * score)[cell]
+            mean = np.bincount(cell, weight / np.bincount(cell, weight)[cell] * score)
+            lowest, highest = np.full_like(mean, np.inf), np.full_like(mean, -np.inf)
+            np.minimum.at(lowest, cell, score)
+            np.maximum.at(highest, cell, score)
+            score = np.clip(mean, lowest, highest)[cell]  # a mean of ones is 1
         return Entries(tuple(self.kinds), kind, score, rows, weight)
 
     def __add__(self, other: Self) -> Self:

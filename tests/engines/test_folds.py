@@ -82,3 +82,15 @@ def test_a_stream_with_keys_is_memory_with_keys(key, tmp_path):
 def test_too_few_keys():
     with pytest.raises(ValueError, match=r"fold \d must have training rows of both classes"):
         GEVCanonicalRegressionCV(cv=5).fit(Stream([(X, Y, None, None, np.zeros(600))]))
+
+
+def test_equal_keys_of_other_types_have_the_same_fold():
+    numbers, days = KEYS["numbers"], KEYS["days"]
+    fold = KeyedFolds(4).of_rows(X, numbers)
+    for same in (numbers.astype(object), numbers.astype(np.int8), numbers.astype(float)):
+        np.testing.assert_array_equal(KeyedFolds(4).of_rows(X, same), fold)
+    fold = KeyedFolds(4).of_rows(X, days)
+    for unit in ("s", "us", "ns"):
+        np.testing.assert_array_equal(KeyedFolds(4).of_rows(X, days.astype(f"M8[{unit}]")), fold)
+    thin = np.where(RNG.random(X.shape) < 0.5, X, 0.0)
+    np.testing.assert_array_equal(KeyedFolds(4).of_rows(sp.csr_array(thin), None), KeyedFolds(4).of_rows(thin, None))

@@ -102,3 +102,23 @@ def test_plain_arrays_are_still_checked():
         model.predict(np.array([[1.0, np.inf, 0.0]]))
     with pytest.raises(ValueError, match="3 features"):
         model.predict(X[:, :2])
+
+
+@pytest.mark.parametrize("columns", [450, 900])
+def test_the_number_of_iterations_is_limited(columns):
+    X, y = rows(3000, columns)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = ProperLinearClassifier(max_iter=1, C=1e6).fit(X, y)
+    assert model.n_iter_.max() == 1
+    assert model.solutions_[0].status is Status.OUT_OF_ITERATIONS
+    assert [each.category.__name__ for each in caught] == ["ConvergenceWarning"]
+    assert ProperLinearClassifier(C=1e6).fit(X, y).n_iter_.max() <= 100
+
+
+def test_overlapping_classes_are_not_called_separable():
+    X, y = rows(6000, 500)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = ProperLinearClassifier(C=np.inf).fit(X, y)
+    assert model.solutions_[0].status is Status.CONVERGED

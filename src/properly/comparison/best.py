@@ -162,8 +162,8 @@ class BestProbabilities(LogScoreClassifier):
         self.classes_, codes = checked_labels(y)
         names = self.classes_ if class_names is None else _checked_names(class_names, len(self.classes_))
         X, codes, self.categories_ = training_table(self, X, codes, self.categorical_features, **_FEATURES_AS)
-        self.log_ratio_ = self._prior_change(codes, sample_weight)
         weight = checked_weight(sample_weight, len(codes))
+        self.log_ratio_ = self._prior_change(codes, weight)
         n_counted = len(codes) if weight is None else int(np.count_nonzero(weight))
         repeats = _REPEATS if n_counted < _FEW_ROWS else 1
         rows = Rows.divided(names, codes, self.cv, sample_weight, self.random_state, group, time, True, repeats)
@@ -247,13 +247,12 @@ class BestProbabilities(LogScoreClassifier):
             check_interval(self.time_budget, "time_budget", 0.0)
         return methods
 
-    def _prior_change(self, codes: NDArray[Any], sample_weight: ArrayLike | None) -> Array | None:
+    def _prior_change(self, codes: NDArray[Any], weight: Array | None) -> Array | None:
         if self.population_rate is None:
             return None
         n_classes = len(self.classes_)
         if n_classes != 2:
             raise ValueError(f"population_rate is for two classes, y has {n_classes}.")
-        weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         here = np.bincount(codes, weight, n_classes)
         there = as_prior(
             shares_of(self.population_rate, self.classes_, "population_rate"), n_classes, "population_rate"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -85,25 +87,47 @@ class KeyedFolds:
 def _hash_of(values: Any) -> NDArray[np.uint64]:
     """64 bits for every row of a matrix, or every entry of a column: numbers of equal value have the same."""
     if sparse.issparse(values):
-        values = values.tocsr().toarray()
+        return _hash_of_sparse(values.tocsr())
     values = np.asarray(values)
+    if values.dtype.kind == "O" and len(values) and isinstance(values.flat[0], Real):
+        with suppress(TypeError, ValueError):  # a text among numbers makes all of them texts
+            values = values.astype(np.float64)
     if values.dtype.kind in "OUST":
         texts = np.ascontiguousarray(values.astype(np.str_))
         digits = texts.view(np.uint32).reshape(len(texts), -1) if texts.dtype.itemsize else np.empty((len(texts), 0))
         columns = digits.astype(np.uint64).T
     elif values.dtype.kind in "mM":
-        columns = values.view(np.uint64)[None]
+        columns = values.astype(f"{values.dtype.kind}8[us]").view(np.uint64)[None]
     else:
         numbers = np.asarray(values, dtype=np.float64).reshape(len(values), -1) + 0.0  # -0.0 is 0.0
         columns = np.ascontiguousarray(numbers.T).view(np.uint64)
     found = np.zeros(len(values), dtype=np.uint64)
-    with np.errstate(over="ignore"):
-        for number, column in enumerate(columns, start=1):
-            # 0 changes nothing: shorter texts end with it, however long the longest of their part is.
-            found ^= np.where(column == 0, np.uint64(0), _mixed(column + np.uint64(number * _STEP % 2**64)))
-        return _mixed(found)
+    for number, column in enumerate(columns, start=1):
+        found ^= _placed(column, np.uint64(number))
+    return _mixed(found)
 
 
+def _hash_of_sparse(X: Any) -> NDArray[np.uint64]:
+    """The same as of a dense matrix, since zeros change nothing."""
+    X.sum_duplicates()
+    bits = (X.data.astype(np.float64) + 0.0).view(np.uint64)
+    placed, found = _placed(bits, X.indices.astype(np.uint64) + np.uint64(1)), np.zeros(X.shape[0], dtype=np.uint64)
+    filled = np.diff(X.indptr) > 0
+    if filled.any():
+        found[filled] = np.bitwise_xor.reduceat(placed, X.indptr[:-1][filled])
+    return _mixed(found)
+
+
+@np.errstate(over="ignore")
+def _placed(values: NDArray[np.uint64], number: Any) -> NDArray[np.uint64]:
+    """What values add to the hash from the places of these numbers.
+
+    0 adds nothing: shorter texts end with it, however long the longest of their part is.
+    """
+    return np.where(values == 0, np.uint64(0), _mixed(values + number * np.uint64(_STEP)))
+
+
+@np.errstate(over="ignore")
 def _mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
     x = (x ^ (x >> np.uint64(30))) * np.uint64(_MULTIPLIERS[0])
     x = (x ^ (x >> np.uint64(27))) * np.uint64(_MULTIPLIERS[1])

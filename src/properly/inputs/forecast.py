@@ -53,9 +53,11 @@ class Forecast:
     rows: Array | None = None  # how many rows each one stands for, if they were counted
 
     @classmethod
-    def of_positives(cls, positive: NDArray[np.bool_], p: Array, weight: Array | None = None) -> Forecast:
+    def of_positives(
+        cls, positive: NDArray[np.bool_], p: Array, weight: Array | None = None, rows: Array | None = None
+    ) -> Forecast:
         """Forecasts of whether something is so, from checked arrays without weights of 0."""
-        return cls(_bytes(positive), p, None, weight, _NO_YES)
+        return cls(_bytes(positive), p, None, weight, _NO_YES, rows=rows)
 
     @property
     def n_rows(self) -> int:
@@ -150,11 +152,11 @@ class Forecast:
         """Class k against the others."""
         own = self.codes == k
         if not self.binary:
-            return Forecast.of_positives(own, contiguous(self.p[:, k]), self.weight)
+            return Forecast.of_positives(own, contiguous(self.p[:, k]), self.weight, self.rows)
         if k:
             return self
         q = 1.0 - self.p if self.complement is None else self.complement
-        return Forecast(_bytes(own), q, self.p, self.weight, _NO_YES)
+        return Forecast(_bytes(own), q, self.p, self.weight, _NO_YES, rows=self.rows)
 
     def most_probable(self) -> Forecast:
         """Whether the class of the largest probability (the first of equals) is the true one, and that probability."""
@@ -162,10 +164,10 @@ class Forecast:
         if self.binary:
             q = self.of_class(0).p
             top = self.p > q
-            return Forecast.of_positives(self.positive == top, xp.where(top, self.p, q), self.weight)
+            return Forecast.of_positives(self.positive == top, xp.where(top, self.p, q), self.weight, self.rows)
         largest = xp.argmax(self.p, axis=1)
         p = own_entries(self.p, largest)
-        return Forecast.of_positives(self.codes == largest, p, self.weight)
+        return Forecast.of_positives(self.codes == largest, p, self.weight, self.rows)
 
     def sample(self) -> BinarySample:
         """What isotonic regression takes (two classes)."""

@@ -110,8 +110,8 @@ def calibration_test(
     cluster : array of shape (n,), optional
         Rows of the same value, such as those of a customer or a day, need not be independent. They then count as
         fewer: all weights are divided by the design effect, the variance of Σw(y-p) between clusters over that between
-        rows (at least 1). With a single cluster nothing can be told, and p = 1; the test of the whole vector is left
-        out.
+        rows (at least 1). With a single cluster nothing can be told, and p = 1, unless probabilities of nearly 0
+        were wrong; the test of the whole vector is left out.
 
     References
     ----------

@@ -40,7 +40,8 @@ class Solution:
     """Where a solver ended and how.
 
     `size` is the last Newton decrement λ relative to the loss L of the best constant forecast, λ/√L: the loss can fall
-    by about size²/2 of L at most. `history` holds it for every iteration.
+    by about size²/2 of L at most. `history` holds it for every Newton step: those of quasi-Newton steps shrink in
+    another way.
     """
 
     coef: Array
@@ -57,17 +58,18 @@ def minimise(problem: Problem, start: Array, tol: float, max_iter: int) -> Solut
 
     A step is accepted when the Newton decrement shrinks and the objective hardly rises at its end (convex problems), or
     when the objective falls (others), and otherwise shortened by a line search. The curvature is renewed unless the
-    decrement fell tenfold, and at every point where it comes with the gradient. A problem that is not convex uses the
-    observed curvature where that is positive definite and the expected one elsewhere. Gradients in float32 count as
-    convergence only for a tolerance that they can certify.
+    decrement fell fast (`slow` of the direction), and at every point where it comes with the gradient. A problem that
+    is not convex uses the observed curvature where that is positive definite and the expected one elsewhere. Gradients
+    in float32 count as convergence only for a tolerance that they can certify.
     """
     direction, scale = _direction_for(problem, start), np.sqrt(problem.null_loss)
     at = problem.point(start, rough=True)
     history: list[float] = []
+    iterations = 0.0  # several quasi-Newton steps are one
 
-    def ended(status: Status, n_iter: int) -> Solution:
-        n_iter = -(-n_iter // direction.steps_per_iteration)
-        return Solution(at.coef, status, max(1, n_iter), problem.passes, history[-1] if history else np.nan, history)
+    def ended(status: Status, n_iter: float, size: float = np.nan) -> Solution:
+        newton = [] if direction.quasi_newton else history
+        return Solution(at.coef, status, max(1, round(np.ceil(n_iter - 1e-9))), problem.passes, size / scale, newton)
 
     def renewed(at: Point) -> tuple[Array, float]:
         if problem.convex or not problem.observed or not direction.refresh(at, True):
@@ -86,7 +88,8 @@ def minimise(problem: Problem, start: Array, tol: float, max_iter: int) -> Solut
     fresh = True
     step, size = direction.step(at)
     history.append(size / scale)
-    for iteration in range(max_iter * direction.steps_per_iteration):
+    while iterations < max_iter - 1e-9:
+        before, iterations = iterations, iterations + 1.0 / direction.steps_per_iteration
         if size <= tol * scale and direction.quasi_newton:
             step, size = direction.confirm(at)
         if size <= tol * scale and problem.kinked and not fresh:
@@ -98,7 +101,7 @@ def minimise(problem: Problem, start: Array, tol: float, max_iter: int) -> Solut
         if size <= tol * scale and not direction.incomplete:
             if direction.from_sample:  # steps gain a digit or less: the last one, which costs nothing, is worth taking
                 at = at._replace(coef=at.coef + step)
-            return ended(Status.CONVERGED, iteration)
+            return ended(Status.CONVERGED, before, size)
         step = _bounded(problem, at, step)
         new = problem.point(at.coef + step, rough=size > _ROUGH * scale)
         contraction, new_step, new_size, new_fresh = np.inf, step, np.inf, False
@@ -113,7 +116,7 @@ def minimise(problem: Problem, start: Array, tol: float, max_iter: int) -> Solut
             length = search(problem, at, step) if np.isfinite(step).all() else 0.0
             if length == 0.0:
                 precise = size <= 100.0 * tol * scale and not direction.incomplete
-                return ended(Status.CONVERGED if precise else Status.STALLED, iteration + 1)
+                return ended(Status.CONVERGED if precise else Status.STALLED, iterations, size)
             new, contraction = problem.point(at.coef + length * step), 1.0
             new_step, new_size, new_fresh = followed(at, new, size)
         at, fresh = new, new_fresh
@@ -126,8 +129,11 @@ def minimise(problem: Problem, start: Array, tol: float, max_iter: int) -> Solut
         if isinstance(direction, LimitedMemoryDirection) and direction.gives_way(history, tol):
             direction = NewtonDirection(problem)
             (step, size), fresh = renewed(at), True
-    converged = size <= tol * scale and not direction.incomplete
-    return ended(Status.CONVERGED if converged else Status.OUT_OF_ITERATIONS, iteration + 1)
+            history.clear()
+    uncertain = direction.incomplete or direction.quasi_newton or (problem.kinked and not fresh)
+    uncertain = uncertain or (at.rough and tol < _ROUGH)
+    converged = size <= tol * scale and not uncertain
+    return ended(Status.CONVERGED if converged else Status.OUT_OF_ITERATIONS, iterations, size)
 
 
 def shrinks_linearly(sizes: Sequence[float] | Array) -> bool:

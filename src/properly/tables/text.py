@@ -16,7 +16,6 @@ from properly.tables.content import BYTE_ORDER_MARK, opened
 from properly.tables.quoting import require_closed_quotes
 
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
-DECIMALS = (".", ",")
 _SAMPLE = 2**18  # bytes from which separator and decimal sign are recognised
 _WHOLE = re.compile(r"[+-]?\d+")
 _WITH_POINT = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
