@@ -63,3 +63,10 @@ def test_a_file_is_no_folder(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(Misuse, match="is a file; give the name of a folder"):
         run_demo(tmp_path / "file")
+
+
+def test_files_of_others_are_not_overwritten(tmp_path):
+    (tmp_path / "train.csv").write_text("mine")
+    with pytest.raises(ValueError, match="other files, which the demo might overwrite; name a new one"):
+        run_demo(tmp_path)
+    assert (tmp_path / "train.csv").read_text() == "mine"

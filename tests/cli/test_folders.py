@@ -138,3 +138,15 @@ def test_a_scheduler_that_does_not_answer(folder):
     if list(folder.glob("*.parquet")):
         with pytest.raises(Misuse, match="there is no Dask scheduler at"):
             audit_table(folder, target="y", probability="p", dask="tcp://127.0.0.1:1")
+
+
+@pytest.mark.parametrize("name", ["y", "g"])
+def test_files_of_other_types_are_not_one_table(properly, tmp_path, name):
+    folder = tmp_path / "mixed"
+    folder.mkdir()
+    columns = {"y": [0, 1] * 20, "p": [0.2, 0.7] * 20, "g": [1, 2] * 20}
+    pd.DataFrame(columns).to_parquet(folder / "a.parquet")
+    pd.DataFrame(columns | {name: ["no", "yes"] * 20}).to_parquet(folder / "b.parquet")
+    done = properly("audit", folder, "--target", "y", "--probability", "p", "--group", "g")
+    assert done.code == 1
+    assert f"column '{name}' holds numbers in {folder / 'a.parquet'} and texts in {folder / 'b.parquet'}" in done.err

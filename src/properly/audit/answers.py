@@ -202,8 +202,8 @@ def _what_is_gained(audit: Audit) -> str:
         )
     elif score.gain.high < 0.0:
         gained = (
-            f"Recalibration gains nothing: it makes the {score.name} of held-out rows worse, by "
-            f"{aligned(-score.gain.difference, score.gain)} to {number(score.after, 4)}"
+            f"Recalibration gains nothing: it makes the {score.name} of held-out rows worse by "
+            f"{aligned(-score.gain.difference, score.gain)}, at {number(score.after, 4)}"
         )
     else:
         before, after = number(score.before, 4), number(score.after, 4)

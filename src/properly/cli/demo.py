@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 N_TRAIN, N_TEST, RATE = 10_000, 40_000, 0.02
 TRUE_XI, SIGNAL, N_FEATURES = -0.3, 1.0, 6
+_FILES = {"train.csv", "test.parquet", "audit.html", "model.skops", "fit.html", "scored.parquet"}
 
 
 def add_arguments(add: Arguments) -> None:
@@ -46,6 +47,9 @@ def run_demo(output: FilePath = "demo") -> dict[str, Any]:
     folder = Path(output)
     if folder.exists() and not folder.is_dir():
         raise Misuse(f"{output} is a file; give the name of a folder.")
+    there = {each.name for each in folder.iterdir()} if folder.exists() else set()
+    if there - _FILES or (there and "test.parquet" not in there):
+        raise Misuse(f"{folder} is a folder with other files, which the demo might overwrite; name a new one.")
     folder.mkdir(parents=True, exist_ok=True)
     truth, balanced, y = _write_tables(folder)
     steps = [

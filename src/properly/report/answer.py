@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import isfinite
+
 from properly.audit.answers import RIGHT, sizes_of, unknown, verdict
 from properly.audit.formatting import aligned, interval, number
 from properly.audit.results import Audit
@@ -33,7 +35,10 @@ def sizes_table(audit: Audit) -> Markup:
 
 def tests_table(audit: Audit) -> Markup:
     """Every test with its p-value, and that of all together."""
-    rows = [(_named(test.name), number(test.statistic), _p_value(test.p_value)) for test in audit.test.tests]
+    rows = [
+        (_named(test.name), number(test.statistic if isfinite(test.statistic) else None), _p_value(test.p_value))
+        for test in audit.test.tests
+    ]
     if audit.groups is not None:
         rows.append((f"groups: {int(audit.groups.off.sum())} of {len(audit.groups.groups)} flagged", "–", "–"))
     rows.append(("all together", "–", _p_value(audit.p_value)))

@@ -42,6 +42,13 @@ class TableFolder:
                     f"{each.path} has another format or other columns ({listed(each.names)}) than {first.path} "
                     f"({listed(self.names)}); a folder is one table."
                 )
+            for name in self.names if self.format.kind != "text" else []:
+                kinds = [_kind(file.schema.field(name).type) for file in (first, each)]
+                if kinds[0] != kinds[1] and None not in kinds:
+                    raise TableError(
+                        f"column {name!r} holds {kinds[0]} in {first.path} and {kinds[1]} in {each.path}; a folder is "
+                        "one table: convert one of them."
+                    )
 
     @property
     def names(self) -> list[str]:
@@ -90,6 +97,18 @@ class CountedTable(NamedTuple):
     table: Any
     weight: str  # the column with the weight of all of them
     rows: Array  # how many there are
+
+
+def _kind(given: Any) -> str | None:
+    """What a column of this type holds; None if that is nothing."""
+    types, value = arrow.types, given.value_type if arrow.types.is_dictionary(given) else given
+    if types.is_null(value):
+        return None
+    if types.is_integer(value) or types.is_floating(value) or types.is_decimal(value):
+        return "numbers"
+    return (
+        "texts" if types.is_string(value) or types.is_large_string(value) or types.is_string_view(value) else str(value)
+    )
 
 
 def counted_table(
