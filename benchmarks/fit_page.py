@@ -26,7 +26,8 @@ loss) have one column for each. AutoGluon {autogluon}: medium quality without ne
 splits, in at least the processor time of 40 s on two quiet cores (the machine was shared, so the limit in seconds was
 longer); where others have ten splits, its difference to them on the three is added to their mean on the ten. A
 probability of 0 for the class that came counts as 2e-16. Classes with fewer than 10 rows are left out: {left_out}.
-abalone: up to 8 rings, 9 or 10, more. A dash: not run; the last table has the number of runs. {versions}.
+abalone: up to 8 rings, 9 or 10, more. Splits on which `properly fit` was not run are left out. A
+dash: not run; the last table has the number of runs. {versions}.
 """
 
 
@@ -39,7 +40,7 @@ def write_results(
     """Write fit.md and fit.csv; `test_rows` are the positions of the test rows of every table and split."""
     frame = pd.DataFrame([record for _, record in sorted(records.items())])
     frame.drop(columns="losses").to_csv(RESULTS / "fit.csv", index=False, float_format="%.6g")
-    means = table_means(frame)
+    means, splits = table_means(frame), frame[frame["method"] == OURS].groupby("table").size().to_dict()
     packages = ("scikit-learn", "lightgbm", "catboost")
     lines = INTRODUCTION.format(
         small=SMALL,
@@ -49,7 +50,12 @@ def write_results(
     ).splitlines()
     for title, names in {**groups, "All": list(means.index)}.items():
         these = means.loc[[name for name in names if name in means.index]]
-        lines += ["", f"## {title} tables", "", *loss_table(these, rows_of(test_rows), only_summary=title == "All")]
+        lines += [
+            "",
+            f"## {title} tables",
+            "",
+            *loss_table(these, rows_of(test_rows), splits, only_summary=title == "All"),
+        ]
     if OURS in means:
         lines += ["", "## properly fit against the best peer", "", *against_best(records, means, test_rows)]
     lines += ["", "## Audits and times", "", *audits_and_times(frame)]
@@ -61,8 +67,10 @@ def rows_of(test_rows: dict[tuple[str, int], NDArray[np.int64]]) -> dict[str, in
 
 
 def table_means(frame: pd.DataFrame) -> pd.DataFrame:
-    """The mean loss of each method on each table; one with fewer splits is compared with the others on these."""
+    """The mean loss of each method on each table, over the splits that ours has; fewer are compared on these."""
     losses = frame.pivot(index=["table", "split"], columns="method", values="log_loss")
+    if OURS in losses:
+        losses = losses[losses[OURS].notna()]
     means = {}
     for name, block in losses.groupby(level="table"):
         base = block.dropna(axis=1).mean(axis=1)
@@ -77,9 +85,9 @@ def relative(means: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     return means[large].div(best[large], axis=0), means[~large].sub(best[~large], axis=0)
 
 
-def loss_table(means: pd.DataFrame, test_rows: dict[str, int], only_summary: bool) -> list[str]:
+def loss_table(means: pd.DataFrame, test_rows: dict[str, int], splits: dict[str, int], only_summary: bool) -> list[str]:
     ratios, differences = relative(means)
-    lines = ["| table | test rows | " + " | ".join(means) + " |", "|---|---:|" + "---:|" * means.shape[1]]
+    lines = ["| table | test rows × splits | " + " | ".join(means) + " |", "|---|---:|" + "---:|" * means.shape[1]]
     for name, losses in means.iterrows():
         if only_summary:
             break
@@ -90,7 +98,7 @@ def loss_table(means: pd.DataFrame, test_rows: dict[str, int], only_summary: boo
             )
             cell = f"{loss:.4f} ({beside})"
             cells.append("–" if np.isnan(loss) else f"**{cell}**" if loss == losses.min() else cell)
-        lines.append(f"| {name} | {test_rows[name]:,} | " + " | ".join(cells) + " |")
+        lines.append(f"| {name} | {test_rows[name]:,} × {splits.get(name, 0)} | " + " | ".join(cells) + " |")
     summary = {
         f"mean ratio ({len(ratios)} tables)": ratios.mean().map("{:.3f}".format),
         f"largest difference ({len(differences)} tables)": differences.max().map("{:.4f}".format),
