@@ -109,6 +109,9 @@ def test_calibration_by_name_is_for_all(properly, train, calibration):
 def test_population_rate(properly, train):
     properly("fit", train, "--target", "left", *FAST, "-o", "sample.skops")
     done = properly("fit", train, "--target", "left", *FAST, "--population-rate", 0.002, "-o", "population.skops")
+    note = "the saved model is for a share of 0.002 of yes; comparison and audit are of its probabilities before"
+    assert f"Note: {note}" in done.out
+    assert note[1:] in Path("fit.html").read_text(encoding="utf-8").partition("<table")[0]  # begins with a capital
     assert done.code == 0, done.err
     table = read_table(train)
     share = np.mean(table["left"].to_numpy(zero_copy_only=False) == "yes")

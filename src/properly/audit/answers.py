@@ -138,7 +138,7 @@ def faults(audit: Audit) -> list[str]:
 def _elsewhere(audit: Audit) -> str:
     if audit.is_binary:
         return "right on average, but not at every level"
-    return "right for the most probable class, but not for every class"
+    return "right on average for the most probable class, but not at every level or for every class"
 
 
 def _what_was_missed(audit: Audit) -> str:

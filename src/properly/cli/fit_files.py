@@ -41,6 +41,12 @@ def written(best: BestProbabilities, rows: Rows, roles: Roles, asked: Asked) -> 
         what = "rows" if roles.group is None else f"values of {roles.group}"
         reason = f"because the rarest class, {rarest}, has {n_folds} {what}"
         notes.append(f"there are {n_folds} folds instead of {asked.folds}, {reason}")
+    corrected = []
+    if asked.population_rate is not None:
+        corrected.append(
+            f"the saved model is for a share of {asked.population_rate:g} of {rows.labels.classes[1]}; comparison and "
+            "audit are of its probabilities before that correction, in the proportions of the table"
+        )
     summary = {
         "model": str(asked.output),
         "report": str(asked.report),
@@ -51,11 +57,11 @@ def written(best: BestProbabilities, rows: Rows, roles: Roles, asked: Asked) -> 
         "folds": n_folds,
         "validation": validation(roles, n_folds, comparison.repeats, asked.seed),
         "seed": asked.seed,
-        "notes": notes,
+        "notes": corrected + notes,
         "interrupted": best.interrupted_,
         **_found(rows, best),
     }
-    page = _page(best, rows, roles, summary, asked)
+    page = _page(best, rows, roles, summary, asked, corrected)
     model = properly.tables.TableClassifier(rows.encoder, best, rows.labels.classes)
     with atomic_path(asked.report) as temporary:
         temporary.write_text(page, encoding="utf-8")
@@ -103,11 +109,13 @@ def positive_note(summary: dict[str, Any]) -> str:
     return f"{summary['positive']}{usual}"
 
 
-def _page(best: BestProbabilities, rows: Rows, roles: Roles, summary: dict[str, Any], asked: Asked) -> str:
+def _page(
+    best: BestProbabilities, rows: Rows, roles: Roles, summary: dict[str, Any], asked: Asked, corrected: list[str]
+) -> str:
     """The report: the comparison, and an audit of the chosen model's probabilities for held-out rows."""
     from properly.tables.summaries import table_summary
 
-    classes, rate, comparison = [str(label) for label in summary["classes"]], asked.population_rate, best.comparison_
+    classes, comparison = [str(label) for label in summary["classes"]], best.comparison_
     facts = {
         **properly.report.pages.file_facts(asked.table),
         "rows": f"{summary['rows']:,}",
@@ -120,9 +128,6 @@ def _page(best: BestProbabilities, rows: Rows, roles: Roles, summary: dict[str, 
         "folds": summary["validation"],
         "categories": ", ".join(roles.categories),
         "weight": roles.weight,
-        "population rate": rate
-        and f"the saved model is for a share of {rate:g} of {classes[1]}; this page judges the probabilities before "
-        "that correction, in the proportions of the table",
         "notes": "; ".join(summary["notes"]),
     }
     facts = {name: text for name, text in facts.items() if text} | properly.report.pages.version_facts()
@@ -131,7 +136,7 @@ def _page(best: BestProbabilities, rows: Rows, roles: Roles, summary: dict[str, 
         _audit(comparison, rows, classes, asked.seed),
         facts,
         f"Models for {summary['target']}",
-        warnings=summary["warnings"],
+        warnings=[*corrected, *summary["warnings"]],
         parts=best.parts_,
         importances=_importances(best, rows, asked.seed),
         data=table_summary(rows.encoder, rows.X, rows.labels, rows.weight),

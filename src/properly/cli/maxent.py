@@ -137,14 +137,14 @@ def maxent_table(
     if Path(presence).exists() and Path(background).exists() and Path(presence).samefile(background):
         raise Misuse(f"presence and background are the same file, {presence}; name a table of each.")
     ignore, categories = listed_names(ignore), listed_names(categories)
-    inputs = [presence, background] + ([predict] if predict else [])
+    inputs = [presence, background] + ([] if predict is None else [predict])
     check_output(output, inputs=inputs)
     key = read_key(key_file)
     notation = {"separator": separator, "decimal": decimal}
     seen_file, region_file = (properly.tables.TableFile(each, **notation) for each in (presence, background))
     used = _columns(seen_file, region_file, None if features is None else listed_names(features), ignore, categories)
     sites_file = None
-    if predict:
+    if predict is not None:
         sites_file, scored = properly.tables.TableFile(predict, **notation), str(scored or scored_path(predict))
         check_output(scored, inputs=inputs, outputs=[output])
         properly.tables.base.require_columns(used, sites_file.names, sites_file.path)

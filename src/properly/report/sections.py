@@ -28,7 +28,7 @@ def warnings_section(findings: Findings) -> Markup | None:
     if not findings.warnings:
         return None
     listed = element("ul", *(element("li", f"{each[:1].upper()}{each[1:]}.") for each in findings.warnings))
-    return section("Look at these columns first", listed, id="warnings", class_="answer wrong")
+    return section("Look at this first", listed, id="warnings", class_="answer wrong")
 
 
 def answer_section(findings: Findings) -> Markup:
