@@ -175,6 +175,11 @@ class ProperLinearClassifier(LinearClassifier):
     ½ Σ_k (p_k - y_k)², which for two classes would be twice the binary loss); all others are fitted one versus rest,
     and the probabilities are divided by their sum (they are all equal if every one of them is 0).
 
+    A loss with another link than its own (tailored Beta or squared loss with the logit) is not convex, and few rows or
+    offsets far apart may give it several optima. The best of a few starts is kept, and a warning is given where starts
+    led to different optima; that a better one exists is not always noticed, also without offsets
+    (benchmarks/results/several_optima.md counts how often).
+
     `X` may also be a `properly.engines.Stream` of files or blocks, a dask array or data frame, or a
     `properly.engines.Spark` frame: the rows are then visited where they are, in a few passes.
 
