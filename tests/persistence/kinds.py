@@ -53,7 +53,8 @@ def kinds():
         RareEventLogisticRegression,
         TailoredLinearClassifierCV,
     )
-    from properly.losses import BetaLoss, LogLoss, SquaredLoss
+    from properly.links import LINKS
+    from properly.losses import LOSSES, BetaLoss, LogLoss, SquaredLoss, canonical_loss
     from properly.maxent import ClassRobustLogisticRegression, EntropyWeightedMaxent, Maxent, MaxentFeatures
     from properly.prevalence import PriorCorrectedClassifier
     from properly.tables import TableClassifier, TableEncoder, TableMaxent
@@ -73,6 +74,7 @@ def kinds():
         "linear, mixed loss": ProperLinearClassifier(0.5 * LogLoss() + 2.0 * SquaredLoss(), "logit"),
         "GEV": GEVCanonicalRegression(xi=0.2),
         "GEV, log loss": GEVLogRegression(xi=-0.2),
+        "GEV, estimated shape": GEVLogRegression(xi="ml"),
         "GEV, folds": GEVCanonicalRegressionCV((-0.5, 0.5), 2, cv=2),
         "tailored, folds": TailoredLinearClassifierCV(0.2, (3.0, 10.0), cv=2),
         "kernel": ProperKernelClassifier("rbf", C=0.1),
@@ -92,6 +94,10 @@ def kinds():
         "search": GridSearchCV(make_pipeline(StandardScaler(), GaussianNB()), {"gaussiannb__var_smoothing": [1e-9]}),
     }.items():
         yield name, model.fit(X, y), (X,)
+    for name, loss in LOSSES.items():
+        yield f"loss {name}", ProperLinearClassifier(loss()).fit(X, y), (X,)
+    for name, link in LINKS.items():
+        yield f"link {name}", ProperLinearClassifier(canonical_loss(link()), link()).fit(X, y), (X,)
     columns = ColumnTransformer([("numbers", StandardScaler(), [0, 1]), ("codes", OneHotEncoder(), [2])])
     yield (
         "boosting",

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from sklearn.base import BaseEstimator
 
+from properly.links import Link
+from properly.losses import Loss
 from properly.persistence.trusted import PACKAGES
 
 pytest.importorskip("skops.io", reason="saving needs the extra save")
@@ -45,6 +47,11 @@ def test_every_kind_of_model_is_attacked(prepared):
     estimators = [each for each in public if isinstance(each, type) and issubclass(each, BaseEstimator)]
     assert len(estimators) > 20
     assert {each.__name__ for each in estimators if not isabstract(each)} <= saved
+    # A loss without a gradient is no model's; those that hold functions cannot be saved.
+    without = {"CostWeightedLoss", "Loss", "LossFromPartial", "LossFromWeight"}
+    kinds = [each for each in public if isinstance(each, type) and issubclass(each, Loss | Link)]
+    assert len(kinds) > 10
+    assert {each.__name__ for each in kinds if not isabstract(each)} - without <= saved
 
 
 def test_changes_in_random_places(prepared):

@@ -43,7 +43,7 @@ from properly.calibration.methods import METHODS
 from properly.datasets import make_rare_events
 from properly.linear import GEVCanonicalRegression, GEVCanonicalRegressionCV, ProperLinearClassifier
 from properly.links import GEV, LINKS
-from properly.losses import LOSSES, BetaLoss, LossFromWeight
+from properly.losses import LOSSES, BetaLoss, LogLoss, LossFromPartial, LossFromWeight
 from properly.maxent import Maxent, MaxentFeatures
 from properly.metrics import SCORERS, proper_scorer
 from properly.persistence import ModelFileError
@@ -271,6 +271,10 @@ def test_functions_are_refused_when_saving(tmp_path):
         save(own, path)
     with pytest.raises(ModelFileError, match="LossFromWeight holds a function"):
         save(ProperLinearClassifier(LossFromWeight(np.ones_like), "logit"), path)
+    with pytest.raises(ModelFileError, match="LossFromPartial holds a function"):
+        save(ProperLinearClassifier(LossFromPartial(at0=np.square), "logit"), path)
+    with pytest.raises(ModelFileError, match="LossFromPartial holds a function"):  # as a part of a mixture
+        save(ProperLinearClassifier(LogLoss() + LossFromPartial(at0=np.square), "logit"), path)
     with pytest.raises(ModelFileError, match="<lambda>, which no other program could find"):
         save(make_pipeline(FunctionTransformer(lambda x: x), LogisticRegression()), path)
     with pytest.raises(ModelFileError, match=r"this ProperLinearClassifier cannot be saved: .*generator"):
@@ -356,6 +360,7 @@ def forged(path, change, *, checksums=True):
         ("ConstructorFromReduceNode", "properly.__main__", "main"),
         ("ConstructorFromReduceNode", "properly.cli", "main"),
         ("ConstructorFromReduceNode", "properly.datasets", "load_benchmark"),
+        ("ConstructorFromReduceNode", "properly.losses", "LossFromPartial"),
         ("ConstructorFromReduceNode", "properly.losses", "LossFromWeight"),
         ("ConstructorFromReduceNode", "properly.calibration", "calibrator_of"),
         ("ConstructorFromReduceNode", "properly.linear", "np"),
@@ -500,7 +505,9 @@ def test_trees_that_look_beyond_their_rows_are_refused(tmp_path):
 def test_a_type_that_exists_but_is_not_trusted_is_not_called_unknown(tmp_path):
     path = tmp_path / "model.skops"
     save({"x": 1}, path)
-    for name, message in (("LossFromWeight", "types that are not trusted"), ("NoSuchLoss", "has no such type")):
+    not_trusted = "types that are not trusted"
+    cases = {"LossFromWeight": not_trusted, "LossFromPartial": not_trusted, "NoSuchLoss": "has no such type"}
+    for name, message in cases.items():
         bad = {
             "__class__": name,
             "__module__": "properly.losses",
