@@ -224,7 +224,10 @@ def _page(
     names = [str(label) for label in summary["classes"]]
     after = held_out if len(names) > 2 else held_out[:, 1]
     given: dict[str, Any] = {"sample_weight": weight, "classes": range(len(names)), "class_names": names}
-    whole = {"n_rows": n_rows, "n_recalibrated": n_rows}  # of which those of several copies are here in parts
+    whole: dict[str, Any] = {
+        "n_rows": n_rows,
+        "n_recalibrated": n_rows,
+    }  # of which those of several copies are here in parts
     before, calibrated = None, replace(properly.audit.audit(codes, after, **given), **whole)
     if summary["input"] == "probability":
         before = replace(properly.audit.audit(codes, scores, calibrated=after, **given), **whole)
