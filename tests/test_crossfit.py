@@ -6,7 +6,14 @@ from numpy.testing import assert_allclose
 from sklearn.metrics import log_loss
 
 from properly.calibration import PlattScaling
-from properly.crossfit import cross_calibrated, cross_fitted, grouped_folds, stratified_folds, time_folds
+from properly.crossfit import (
+    cross_calibrated,
+    cross_fitted,
+    divided_rows,
+    grouped_folds,
+    stratified_folds,
+    time_folds,
+)
 from properly.inputs.misuse import Misuse
 
 
@@ -62,3 +69,18 @@ def test_columns_that_are_no_times_or_groups():
         grouped_folds(codes, classes, np.zeros(20, dtype=int), 5, 0)
     with pytest.raises(Misuse, match="all rows have the same time"):
         time_folds(np.zeros(20), 5)
+
+
+def test_copies_of_a_row_are_divided_among_folds():
+    codes, weight = np.array([0, 1, 1, 0]), np.array([40.0, 9.0, 1.0, 3.0])
+    place, folds, parts, rows = divided_rows(codes, np.arange(2), 5, 0, weight)
+    assert rows is None
+    np.testing.assert_array_equal(np.bincount(place, parts), weight)
+    for code, total in ((0, 43), (1, 10)):
+        assert np.ptp(np.bincount(folds[codes[place] == code], parts[codes[place] == code], 5)) <= (total % 5 > 0)
+    for undivided in (None, np.ones(4), 1.5 * weight):
+        whole = divided_rows(
+            np.tile(codes, 5), np.arange(2), 5, 0, None if undivided is None else np.tile(undivided, 5)
+        )
+        assert whole.place == slice(None)
+        np.testing.assert_array_equal(whole.folds, stratified_folds(np.tile(codes, 5), np.arange(2), 5, 0))

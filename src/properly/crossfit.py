@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from sklearn.model_selection import StratifiedKFold
 from properly.calibration.base import Calibrator
 from properly.calibration.methods import calibrator_of
 from properly.inputs.misuse import Misuse
+from properly.inputs.weights import are_counts
 from properly.numeric.probabilities import Array
 
 Mask = NDArray[np.bool_]
@@ -85,6 +86,38 @@ def divided_counts(
             drawn[places] = np.bincount(cell, minlength=n_folds * len(number)).reshape(len(number), n_folds)
     place, folds = np.nonzero(drawn)
     return place, folds, drawn[place, folds]
+
+
+class DividedRows(NamedTuple):
+    """Rows in folds, or parts of rows that stand for several."""
+
+    place: NDArray[np.intp] | slice  # the row that each is a part of
+    folds: NDArray[Any]
+    weight: Array | None
+    rows: Array | None  # how many rows each stands for, if they were counted
+
+
+def divided_rows(
+    codes: NDArray[Any],
+    classes: NDArray[Any],
+    cv: int,
+    random_state: int,
+    weight: Array | None = None,
+    rows: Array | None = None,
+) -> DividedRows:
+    """The folds of `stratified_folds`, among which the copies of a row are divided as other rows are.
+
+    A row has copies if it stands for as many `rows`, or else if all weights are whole numbers. Rows of other weights,
+    and those without, are not divided.
+
+    >>> divided_rows(np.array([0, 1]), np.array(["no", "yes"]), 2, 0, np.array([3.0, 2.0]))[:3]
+    (array([0, 0, 1, 1]), array([0, 1, 0, 1]), array([2., 1., 1., 1.]))
+    """
+    counts = weight if rows is None and are_counts(weight) else rows
+    if counts is None or weight is None or (rows is None and counts.max() == 1.0):
+        return DividedRows(slice(None), stratified_folds(codes, classes, cv, random_state), weight, rows)
+    place, folds, part = divided_counts(codes, counts, len(classes), cv, random_state)
+    return DividedRows(place, folds, weight[place] * part / counts[place], None if rows is None else part)
 
 
 def grouped_folds(

@@ -79,6 +79,39 @@ def test_weight_two_is_the_row_twice_and_weight_zero_none(forecasts):
     np.testing.assert_allclose(one.thresholds.true_positives[[0, -1]], other.thresholds.true_positives[[0, -1]])
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("slope", [0.6, 0.75])
+def test_rows_that_were_added_up_have_the_gain_of_the_rows(n_classes, slope):
+    """Few entries with large weights: copies are divided among folds, and each counts in the intervals."""
+    random = np.random.default_rng(4)
+    truth = random.dirichlet(np.full(n_classes, 0.7), 12)[random.integers(12, size=6_000)]
+    y = (random.random((6_000, 1)) > truth.cumsum(axis=1)[:, :-1]).sum(axis=1)
+    p = sc.softmax(np.log(truth) / slope, axis=1)
+    if n_classes == 2:
+        p = p[:, 1]
+    entry, first, weight = np.unique(np.column_stack([y, p]), axis=0, return_index=True, return_counts=True)
+    assert len(entry) < 40
+    options = {"costs": (1, 3)} if n_classes == 2 else {}
+    rows = audit(y, p, **options)
+    added = audit(y[first], p[first], sample_weight=weight, **options)
+    assert added.n_rows == added.n_recalibrated == len(first)
+    assert answer(added)[2].split(" by ")[0] == answer(rows)[2].split(" by ")[0]
+    for name, score in rows.scores.items():
+        gain, other = score.gain, added.scores[name].gain
+        assert other.standard_error == pytest.approx(gain.standard_error, rel=0.3)
+        assert other.difference == pytest.approx(gain.difference, abs=0.5 * gain.standard_error)
+    if n_classes == 2:
+        assert added.decision.saving.standard_error == pytest.approx(rows.decision.saving.standard_error, rel=0.3)
+
+
+def test_all_tests_name_classes_as_the_page_does():
+    random = np.random.default_rng(5)
+    p = random.dirichlet([1.0, 2.0, 3.0], 300)
+    y = (random.random((300, 1)) > p.cumsum(axis=1)[:, :-1]).sum(axis=1)
+    names = [test.name for test in audit(y, p, class_names=["ape", "bat", "cat"]).test.tests]
+    assert names[-4:] == ["class ape", "class bat", "class cat", "whole vector"]
+
+
 def test_the_order_of_the_rows_does_not_matter_much(forecasts):
     y, p = forecasts(800, 0.5)
     order = np.random.default_rng(0).permutation(800)

@@ -3,7 +3,7 @@ import pytest
 from scipy import special as sc
 
 import properly.audit.recalibration as module
-from properly.audit.recalibration import Bins, folds_of, recalibrate
+from properly.audit.recalibration import Bins, divide, recalibrate, recalibrate_several
 from properly.calibration import AutoCalibration
 from properly.crossfit import stratified_folds
 from properly.inputs.forecast import Forecast
@@ -22,8 +22,9 @@ def bins_of(y, p, weight=None):
 
 
 def recalibrated(y, p, random_state=0):
-    bins = bins_of(y, p)
-    return recalibrate(bins.forecast, bins, folds_of(bins.forecast, random_state), random_state)
+    forecast = Forecast.of_positives(y, p)
+    divided = divide(forecast, random_state)
+    return recalibrate(forecast, None if divided is None else divided.folds)
 
 
 def several(codes, p, weight=None):
@@ -81,7 +82,7 @@ def test_several_classes_gain_what_they_should():
     codes = (random.random((4_000, 1)) > np.cumsum(truth, axis=1)).sum(axis=1)
     given = sc.softmax(2.0 * logits, axis=1)
     forecast = several(codes, given)
-    result = recalibrate(forecast, Bins.of(forecast.most_probable()), folds_of(forecast))
+    result = recalibrate_several(forecast)
     assert result.before is forecast
     assert result.n_folds == 5
     np.testing.assert_allclose(result.after.p.sum(axis=1), 1.0, rtol=1e-12)
@@ -95,7 +96,7 @@ def test_many_rows_of_several_classes_are_sampled(monkeypatch):
     p = random.dirichlet([1.0, 1.0, 1.0], 2_000)
     codes = random.integers(3, size=2_000)
     forecast = several(codes, p, random.random(2_000))
-    result = recalibrate(forecast, Bins.of(forecast.most_probable()), folds_of(forecast))
+    result = recalibrate_several(forecast)
     assert len(result.before.p) == len(result.after.p) == 500
     rows = [int(np.flatnonzero((p == row).all(axis=1))[0]) for row in result.before.p]
     assert (np.diff(rows) > 0).all()

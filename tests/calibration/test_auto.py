@@ -362,6 +362,16 @@ def test_compressed_extremes_are_finite():
         assert p.sum(axis=1) == pytest.approx(1.0)
 
 
+def test_scores_that_are_too_large_to_be_told_apart_are_told():
+    score, y = two_classes(300)
+    with pytest.warns(UserWarning, match="300 scores are larger than 1e100 in size.*divide all scores by a constant"):
+        AutoCalibration(input="score").fit(5e101 + 1e100 * score, y)
+    with pytest.warns(UserWarning, match="scores are larger than 1e100"):
+        AutoCalibration(input="score").fit(np.tile(5e101 + 1e100 * score, 80), np.tile(y, 80))
+    AutoCalibration(input="score").fit(1e98 * score, y)
+    AutoCalibration(input="probability").fit(np.where(score > 1.0, 1.0, sc.expit(score)), y)  # log-odds of ∞
+
+
 def test_predictions_in_blocks_are_those_of_single_rows(monkeypatch):
     for scores, y in (two_classes(300), three_classes(300)):
         model = AutoCalibration().fit(scores, y)

@@ -1,5 +1,6 @@
 """``properly calibrate``."""
 
+import re
 from contextlib import contextmanager
 
 import numpy as np
@@ -103,6 +104,23 @@ def test_weights_count_rows(properly, scores, write):
     properly("calibrate", weighted, *options, "--weight", "times", "-o", "a.skops")
     properly("calibrate", repeated, *options, "-o", "b.skops")
     assert_allclose(load("a.skops").predict_proba(table), load("b.skops").predict_proba(table), atol=1e-6)
+
+
+def test_copies_of_rows_are_divided_among_folds_as_rows_are(properly, write, tmp_path):
+    """A few scores with their counts: held-out losses are those of the rows, and the page says how many lines."""
+    random = np.random.default_rng(7)
+    p = random.choice([0.05, 0.2, 0.4, 0.7], 4_000)
+    y = (random.random(4_000) < p).astype(int)
+    (p, y), count = np.unique([p**1.5, y], axis=1, return_counts=True)
+    added = write("added.csv", {"p": p, "y": y.astype(int), "n": count})
+    rows = write("rows.csv", {"p": np.repeat(p, count), "y": np.repeat(y.astype(int), count)})
+    options = ("--target", "y", "--score", "p", "--method", "isotonic", "--json")
+    one = properly("calibrate", added, *options, "--weight", "n", "--report", "page.html").summary
+    other = properly("calibrate", rows, *options).summary
+    assert one["log_loss_before"] == pytest.approx(other["log_loss_before"], rel=1e-9)
+    assert one["log_loss_after"] == pytest.approx(other["log_loss_after"], abs=1e-3)
+    page = re.sub(r"<[^>]*>|\s", "", (tmp_path / "page.html").read_text(encoding="utf-8"))
+    assert "rows8totalweight4,000" in page
 
 
 def test_scores_the_wrong_way_round(properly, scores, write, tmp_path):

@@ -114,8 +114,14 @@ def test_what_is_refused(folder):
             with pytest.raises(TableError, match=rf"1\.parquet, column 'p', row 8: .*{message}"):
                 audit_table(folder, target="y", probability="p")
     FRAME[["p"]].to_parquet(folder / "other.parquet")
-    with pytest.raises(TableError, match="another format or other columns"):
+    with pytest.raises(TableError, match=r"other\.parquet has (other columns \('p'\)|another format) than"):
         TableFolder(folder)
+    mixed = folder.parent / "mixed"
+    mixed.mkdir()
+    FRAME.to_csv(mixed / "1.csv", index=False)
+    FRAME.to_parquet(mixed / "2.parquet")
+    with pytest.raises(TableError, match=r"2\.parquet has another format than .*1\.csv, but a folder is one table"):
+        TableFolder(mixed)
     empty = folder.parent / "empty"
     empty.mkdir()
     with pytest.raises(TableError, match="a folder without files"):

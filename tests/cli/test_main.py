@@ -227,6 +227,24 @@ def test_streams_may_be_closed(option):
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.parametrize("option", [[], ["--json"]])
+@pytest.mark.parametrize(("check", "code"), [("failed", 3), ("passed", 0)])
+def test_a_check_counts_even_if_nobody_reads_the_summary(option, check, code):
+    """As in ``properly audit … --check | head -1``."""
+    program = (
+        f"import sys\nfrom properly.cli import main\nimport properly.cli.audit as command\n"
+        f"command.run = lambda **options: {{'check': {check!r}}}\n"
+        "command.show = lambda summary, console: [console.print('x' * 100) for _ in range(10_000)]\n"
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    words = [sys.executable, "-c", program, "audit", "t.csv", "--target", "y", "--probability", "p", *option]
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(words, stdout=writer, stderr=subprocess.PIPE, text=True)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (code, "")
+
+
 def test_streams_that_know_few_signs():
     summary = {"rows": 1, "columns": ["é"], "output": "∞"}
     code = f"import properly.cli.predict as command\ncommand.run = lambda **options: {summary}"

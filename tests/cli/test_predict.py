@@ -292,6 +292,7 @@ def test_a_key_shows_that_the_model_was_altered(properly, fails, train, write, n
     assert fails("fit", train, *options, "short").endswith("secrets.token_hex() makes a good one.\n")
     assert "No such file" in fails("fit", train, *options, "nowhere")
     assert properly("fit", train, *options, "key", "-o", "model.skops").code == 0
+    assert "key_file must be the name of a file" in fails("predict", "model.skops", table, "--key-file=", code=2)
     for known in ([], ["--key-file", "key"]):
         assert properly("predict", "model.skops", table, *known).code == 0
     assert "altered, or saved with another key" in fails("predict", "model.skops", table, "--key-file", "other")

@@ -12,6 +12,8 @@ from sklearn.naive_bayes import GaussianNB
 
 from properly.calibration import PlattScaling
 from properly.comparison import compare
+from properly.comparison.comparing import ranked
+from properly.comparison.rows import Rows
 from properly.linear import ProperLinearClassifier
 
 
@@ -292,3 +294,22 @@ def test_a_tie_goes_to_the_simpler_one():
     assert result.choice == "fine"
     calibrated = compare({"poor": Constant(0.5), "fine": Constant(0.3)}, X, y, calibration="platt")
     assert calibrated.choice == "poor + calibration"  # constants become the base rate
+
+
+def test_a_weight_of_two_is_the_row_twice_in_errors_and_intervals():
+    """Of the same held-out probabilities."""
+    random = np.random.default_rng(6)
+    p = random.beta(2.0, 3.0, 600)
+    codes, weight = (random.random(600) < p).astype(np.intp), random.integers(1, 6, 600)
+    folds = random.integers(5, size=(1, 600))
+    given = {"right": p, "steep": p**2 / (p**2 + (1.0 - p) ** 2), "constant": np.full(600, 0.4)}
+    given = {name: np.column_stack([1.0 - each, each]) for name, each in given.items()}
+    seconds = dict.fromkeys(given, 0.0)
+    weighted = ranked(given, seconds, Rows(np.arange(2), codes, folds, weight.astype(float)))
+    at = np.repeat(np.arange(600), weight)
+    repeated = ranked(
+        {name: each[at] for name, each in given.items()}, seconds, Rows(np.arange(2), codes[at], folds[:, at], None)
+    )
+    assert weighted.names == repeated.names
+    for name in ("scores", "errors", "intervals", "difference_intervals", "p_values"):
+        np.testing.assert_allclose(getattr(weighted, name), getattr(repeated, name), rtol=1e-9, atol=1e-12)

@@ -3,7 +3,7 @@ import pytest
 from scipy import stats
 
 from properly.metrics import paired_bootstrap, sign_test
-from properly.metrics.paired import simultaneous_bootstrap_of
+from properly.metrics.paired import bootstrap_of, simultaneous_bootstrap_of
 
 
 @pytest.mark.parametrize(("wins_a", "wins_b", "ties"), [(5, 0, 1), (7, 3, 0), (4, 4, 9), (0, 1, 0), (60, 90, 4)])
@@ -36,7 +36,7 @@ def test_bootstrap_agrees_with_the_normal_approximation(n_rows, weighted):
     b = a + 0.5 * rng.normal(size=n_rows) + 0.02
     weight = rng.random(n_rows) if weighted else np.ones(n_rows)
     difference = np.average(a - b, weights=weight)
-    error = np.sqrt(np.sum((weight * (a - b - difference)) ** 2)) / weight.sum()
+    error = np.sqrt(np.sum(weight * (a - b - difference) ** 2)) / weight.sum()
     result = paired_bootstrap(a, b, sample_weight=weight if weighted else None, random_state=0)
     assert result.difference == pytest.approx(difference, rel=1e-9)
     assert result.standard_error == pytest.approx(error, rel=0.06)
@@ -44,6 +44,40 @@ def test_bootstrap_agrees_with_the_normal_approximation(n_rows, weighted):
     assert result.high == pytest.approx(difference + 1.96 * error, abs=0.2 * error)
     expected = 2 * stats.norm.sf(abs(difference) / error)
     assert result.p_value == pytest.approx(expected, abs=0.03)
+
+
+def test_a_weight_of_two_is_the_row_twice_and_halves_are_half_a_row():
+    rng = np.random.default_rng(1)
+    a, b, weight = rng.exponential(size=300), rng.exponential(size=300), rng.integers(0, 5, 300)
+    repeated = paired_bootstrap(np.repeat(a, weight), np.repeat(b, weight), random_state=0)
+    assert paired_bootstrap(a, b, sample_weight=weight, random_state=0) == pytest.approx(repeated)
+    ones = paired_bootstrap(a, b, sample_weight=np.ones(300), random_state=0)
+    assert ones == pytest.approx(paired_bootstrap(a, b, random_state=0))
+    scaled = paired_bootstrap(a, b, sample_weight=1.25 * weight, random_state=0)
+    assert scaled.standard_error == pytest.approx(repeated.standard_error / np.sqrt(1.25), rel=0.06)
+    large = paired_bootstrap(a, b, sample_weight=weight * 100_000, random_state=0)  # 60 million rows
+    assert large.standard_error == pytest.approx(repeated.standard_error / np.sqrt(100_000), rel=0.06)
+
+
+def test_several_differences_of_weighted_rows_keep_their_correlation():
+    rng = np.random.default_rng(2)
+    first, weight = rng.normal(0.1, 1.0, 2_000), rng.uniform(0.5, 1.5, 2_000)
+    both = np.array([first, first + 0.01 * rng.normal(size=2_000)])
+    once = simultaneous_bootstrap_of(both[:1], weight, random_state=0)[0]
+    twice = simultaneous_bootstrap_of(both, weight, random_state=0)
+    assert twice[0].high - twice[0].low == pytest.approx(once.high - once.low, rel=0.05)  # as if there were one
+    apart = simultaneous_bootstrap_of(np.array([first, rng.normal(size=2_000)]), weight, random_state=0)
+    assert apart[0].high - apart[0].low > 1.08 * (once.high - once.low)
+
+
+def test_clusters_are_drawn_whole():
+    rng = np.random.default_rng(3)
+    difference, cluster = np.repeat(rng.normal(size=200), 10), np.repeat(np.arange(200), 10)
+    found = bootstrap_of(difference, np.ones(2_000), cluster, random_state=0)
+    assert found.standard_error == pytest.approx(difference.std() / np.sqrt(200), rel=0.08)
+    weight = np.tile([2.0, 0.5], 1_000)
+    weighted = bootstrap_of(difference, weight, cluster, random_state=0)
+    assert weighted == pytest.approx(found)
 
 
 def test_grouping_rows_keeps_the_variance_of_sorted_data():

@@ -42,6 +42,15 @@ def random_audit(seed):
     return audit(y, np.round(p, 2) if seed % 6 == 0 else p, group=group, sample_weight=weight, cluster=cluster)
 
 
+def faults_drawn(result):
+    """For every reliability diagram of a page, whether the tests find a fault of what it shows."""
+    if result.multiclass_reliability is None:
+        return [result.fault_found] * (2 if result.is_rare else 1)
+    tests = {test.name: test.p_value <= 0.05 for test in result.test.tests}
+    top = any(found for name, found in tests.items() if name.startswith("most probable class: "))
+    return [result.fault_found and each for each in (top, *(tests[f"class {name}"] for name in result.classes))]
+
+
 def check(result):
     found, text = verdict(result), html.unescape(re.sub(r"<[^>]*>", " ", audit_page(result)))
     text = text.replace("\N{NO-BREAK SPACE}", " ")
@@ -58,9 +67,9 @@ def check(result):
         assert f"groups: {flagged} of {len(groups.groups)} flagged" in text
         assert ("too high" in text.split("By group")[1]) or ("too low" in text.split("By group")[1]) or not flagged
     bands = re.findall(r"(The curve lies within|% of the rows lie outside) the band(.)", text)
-    assert bands
-    for place, next_sign in bands:  # a full stop, or what makes band and headline agree
-        assert (next_sign == ".") == (wrong == place.endswith("outside"))
+    twice = np.repeat(faults_drawn(result), 2)  # below the picture, and for those who cannot see it
+    for (place, next_sign), fault in zip(bands, twice, strict=True):
+        assert (next_sign == ".") == (fault == place.endswith("outside"))  # or what makes band and tests agree
     assert ("These rows would have shown" in text) or result.detectable.shift in (0.0, np.inf)
     assert ("rows would do" in text) == (found == "unclear") or result.detectable.shift == np.inf
     assert found != "right" or result.detectable.shift <= result.detectable.wanted

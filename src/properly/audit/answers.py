@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import ceil, isfinite
 from typing import Any
 
@@ -11,6 +12,7 @@ from properly.audit.results import LEVEL, Against, Audit, Decision, Score
 from properly.audit.sizes import SIZES, Size
 from properly.diagnostics import GroupCalibration
 from properly.metrics import PairedDifference
+from properly.metrics.calibration_tests import Test
 
 _MOST_ROWS = 1e15  # more cannot be asked for
 _MOST_NAMED = 4  # sizes and tests in a sentence
@@ -51,11 +53,9 @@ def answer(audit: Audit) -> tuple[str, ...]:
 
 
 def _are_they_right(audit: Audit) -> str:
-    one, found = audit.n_rows == 1, verdict(audit)
-    rows = f"{audit.n_rows:,} {'row' if one else 'rows'}"
-    if audit.total != audit.n_rows:
-        rows += f" with a total weight of {count(audit.total)}"
-    shown = f"{rows} {'shows' if one else 'show'} no fault beyond chance ({_means(audit)}; {_p_value(audit.p_value)})"
+    found = verdict(audit)
+    shows = "shows" if audit.n_rows == 1 else "show"
+    shown = f"{_rows(audit)} {shows} no fault beyond chance ({_means(audit)}; {_p_value(audit.p_value)})"
     if found == "unclear":
         opening = "There is too little data to tell whether the probabilities are right"
         return f"{opening}: {shown}, but could have missed one.{_by_chance(audit)}"
@@ -66,6 +66,11 @@ def _are_they_right(audit: Audit) -> str:
         size = f"by no more than {percent(audit.tolerance, 2)} of the mean and of the {audit.headline.name}"
         return f"The probabilities are nearly right, off {size}: they are {_joined(reasons)}."
     return f"The probabilities are not right: they are {_joined(reasons)}."
+
+
+def _rows(audit: Audit) -> str:
+    rows = f"{audit.n_rows:,} {'row' if audit.n_rows == 1 else 'rows'}"
+    return rows if audit.total == audit.n_rows else f"{rows} with a total weight of {count(audit.total)}"
 
 
 def _p_value(p: float) -> str:
@@ -166,14 +171,20 @@ def _rounded_up(rows: float) -> str:
     return count(unit * ceil(rows / unit))
 
 
-def band_note(audit: Audit, outside: float) -> str:
-    """Whether the curve of a reliability diagram leaves the band, in words that the verdict bears out."""
+def band_note(audit: Audit, outside: float, tests: Sequence[Test] | None = None) -> str:
+    """Whether the curve of a reliability diagram leaves the band, in words that the verdict bears out.
+
+    If there is a fault, the `tests` of what is drawn say whether it is there: those of one of several classes, or of
+    the most probable one.
+    """
+    found = audit.fault_found and (tests is None or any(test.p_value <= LEVEL for test in tests))
     if outside == 0.0:
-        return f"The curve lies within the band{'; the tests see what it does not' if audit.fault_found else ''}."
+        return f"The curve lies within the band{'; the tests see what it does not' if found else ''}."
     share = f"{percent(outside)} of the rows lie outside the band"
-    if audit.fault_found:
+    if found:
         return f"{share}."
-    return f"{share}, as happens in 5 of 100 audits of right probabilities; the tests find no fault."
+    whose = "its own" if audit.fault_found else "the"
+    return f"{share}, as happens in 5 of 100 audits of right probabilities; {whose} tests find no fault."
 
 
 def _means(audit: Audit) -> str:
@@ -193,8 +204,8 @@ def _what_is_gained(audit: Audit) -> str:
         return "What recalibration would gain cannot be measured: a class has fewer than two rows."
     if score.gain is None:
         return f"Recalibration changes the {score.name} from {number(score.before)} to {number(score.after)}."
-    if audit.n_rows < _FEWEST:
-        return f"What recalibration would gain cannot be said from {audit.n_rows} rows."
+    if audit.total < _FEWEST:
+        return f"What recalibration would gain cannot be said from {_rows(audit)}."
     if score.gain.low > 0.0:
         gained = (
             f"Recalibration lowers the {score.name} by {percent(score.relative_gain, 2)}, "

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from properly.audit.confusion import Confusion
-from properly.audit.recalibration import Bins, Recalibrated, divided_into_folds, folds_of, recalibrate
+from properly.audit.recalibration import Recalibrated, divide, recalibrate, recalibrate_several
 from properly.audit.results import LEVEL, SCORES, Against, Audit, Decision, Score, ThresholdTable, paired
 from properly.audit.sizes import detectable_of, sizes_of
 from properly.diagnostics.groups import GroupCalibration, groups_of
@@ -103,7 +103,7 @@ def audit(
     Rows that are not in memory may be any number. Up to 2²⁰ distinct probabilities (times classes and groups) nothing
     is lost; beyond, probabilities that agree in their leading binary digits count as their mean, which changes sums by
     about one part in 10⁸ of two classes without groups, and by up to one in 10⁵ with a thousand groups, which share the
-    room (`properly.score_counts`). Intervals of gains are those of the normal distribution.
+    room (`properly.score_counts`).
 
     Examples
     --------
@@ -183,44 +183,48 @@ def audit_of(
     other = None
     if against is not None:
         other = audit_of(forecast.with_p(against), **common)
-    folds = folds_of(forecast, random_state) if calibrated is None else None  # of the rows in their own order
-    divided = divided_into_folds(forecast, random_state)
-    if divided is not None:
-        forecast, place, folds = divided
-        groups = None if groups is None else Groups(groups.names, groups.codes[place])
+    n_rows, surprises, folds = forecast.n_rows, forecast.surprises, None
     if forecast.binary:
+        divided = divide(forecast, random_state) if calibrated is None else None
+        place: NDArray[np.intp] | slice = slice(None)
+        if divided is not None:
+            forecast, place, folds = divided
         order = np.argsort(forecast.p, kind="stable")  # sorting what is sorted already takes no time below
-        forecast = forecast.take(order)
-        groups = None if groups is None else Groups(groups.names, groups.codes[order])
-        cluster, calibrated, against, folds = (
-            None if each is None else each[order] for each in (cluster, calibrated, against, folds)
-        )
+        forecast, folds = forecast.take(order), None if folds is None else folds[order]
+        place = order if isinstance(place, slice) else place[order]
         del order
+        groups = None if groups is None else Groups(groups.names, groups.codes[place])
+        cluster, calibrated, against = (
+            None if each is None else each[place] for each in (cluster, calibrated, against)
+        )
+        del place
     by_group = None if groups is None else _by_group(forecast, groups, cluster)
     del groups  # arrays of many rows are held no longer than they are needed
     question = forecast if forecast.binary else forecast.most_probable()
-    if calibrated is None:
-        recalibrated = recalibrate(forecast, Bins.of(question), folds, random_state)
+    if calibrated is not None:
+        recalibrated: Recalibrated | None = Recalibrated(forecast, forecast.with_p(calibrated))
+    elif forecast.binary:
+        recalibrated = recalibrate(forecast, folds)
     else:
-        recalibrated = Recalibrated(forecast, forecast.with_p(calibrated))
+        recalibrated = recalibrate_several(forecast, random_state)
     after = None if recalibrated is None else recalibrated.after
     level = LEVEL if by_group is None else 0.5 * LEVEL
     found = Audit(
         classes=names,
-        n_rows=forecast.n_rows,
+        n_rows=n_rows,
         total=forecast.total,
         rates=forecast.rates,
         means=_means(forecast),
         hit_rate=float(question.rates[1]),
         confidence=question.mean(question.p),
-        surprises=forecast.surprises,
-        test=calibration_test_of(forecast, cluster),
+        surprises=surprises,
+        test=calibration_test_of(forecast, cluster, names),
         sizes=sizes_of(question, cluster),
         detectable=detectable_of(question, detect, level if forecast.binary else level / 3.0, cluster),
         tolerance=tolerance,
         scores={name: Score.of(name, forecast, recalibrated, random_state, cluster) for name in SCORES},
         smooth_error=smooth_error_of(question),
-        n_recalibrated=0 if recalibrated is None else recalibrated.after.n_rows,
+        n_recalibrated=0 if recalibrated is None else recalibrated.n_drawn or n_rows,
         n_folds=None if recalibrated is None else recalibrated.n_folds,
         groups=by_group,
     )

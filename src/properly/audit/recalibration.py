@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from properly.calibration import AutoCalibration
-from properly.crossfit import Mask, cross_calibrated, cross_fitted, divided_counts, stratified_folds
+from properly.crossfit import Mask, cross_calibrated, cross_fitted, divided_rows
 from properly.inputs.forecast import Forecast
 from properly.inputs.scores import ProbabilityReader
+from properly.inputs.weights import are_counts
 from properly.links import Logit
 from properly.numeric.compression import cell_starts, classes_apart
 from properly.numeric.probabilities import Array
@@ -28,7 +29,8 @@ class Recalibrated:
     before: Forecast
     after: Forecast
     n_folds: int | None = None  # None: the user gave the recalibrated probabilities
-    rows: NDArray[np.intp] | None = None  # those of the audit that are here; None: all
+    place: NDArray[np.intp] | None = None  # the row of the audit that each is, or is a part of; None: its own
+    n_drawn: int | None = None  # how many rows of the audit are here; None: all
 
 
 @dataclass(frozen=True)
@@ -69,49 +71,49 @@ class Bins:
         return cross_fitted(folds, fit_predict)
 
 
-def folds_of(forecast: Forecast, random_state: int = 0) -> NDArray[Any] | None:
-    """The folds of the rows as they were given; None if a class has fewer than two rows."""
-    classes = np.arange(len(forecast.class_weight))
-    if np.bincount(forecast.codes, minlength=len(classes)).min() < 2:
-        return None
-    return stratified_folds(forecast.codes, classes, N_FOLDS, random_state)
-
-
 class Divided(NamedTuple):
-    """Counted rows, divided among folds."""
+    """A forecast in folds; rows that stand for several may be in parts."""
 
     forecast: Forecast
-    place: NDArray[np.intp]  # of what each was divided from
-    folds: NDArray[np.intp]
+    place: NDArray[np.intp] | slice  # the row that each is a part of
+    folds: NDArray[Any]
 
 
-def divided_into_folds(forecast: Forecast, random_state: int = 0) -> Divided | None:
-    """As `folds_of`, for rows that were counted."""
-    rows, weight, n_classes = forecast.rows, forecast.weight, len(forecast.classes)
-    if rows is None or weight is None or np.bincount(forecast.codes, rows, n_classes).min() < 2:
+def divide(forecast: Forecast, random_state: int = 0) -> Divided | None:
+    """The rows in folds, which follow the order in which they were given; None if a class has fewer than two."""
+    rows, classes = forecast.rows, np.arange(len(forecast.classes))
+    if rows is None and are_counts(forecast.weight):
+        rows = forecast.weight
+    if np.bincount(forecast.codes, rows, len(classes)).min() < 2:
         return None
-    place, folds, part = divided_counts(forecast.codes, rows, n_classes, N_FOLDS, random_state)
-    divided = replace(forecast.take(place), rows=part, weight=weight[place] * part / rows[place])
-    return Divided(divided, place, folds)
+    found = divided_rows(forecast.codes, classes, N_FOLDS, random_state, forecast.weight, forecast.rows)
+    if isinstance(found.place, slice):
+        return Divided(forecast, found.place, found.folds)
+    return Divided(replace(forecast.take(found.place), weight=found.weight, rows=found.rows), found.place, found.folds)
 
 
-def recalibrate(
-    forecast: Forecast, bins: Bins, folds: NDArray[Any] | None, random_state: int = 0
-) -> Recalibrated | None:
+def recalibrate(forecast: Forecast, folds: NDArray[Any] | None) -> Recalibrated | None:
     """`AutoCalibration` in cross-fitting: fitted to four fifths of the rows, applied to the other fifth, five times.
 
-    Two classes are calibrated by their `bins`; of more than two, `MOST_ROWS` rows are drawn at random if there are
-    more. None if a class has fewer than two rows, since it needs one to fit to and one to hold out.
+    For two classes. None without folds: if a class has fewer than two rows, since it needs one to fit to and one to
+    hold out.
     """
-    rows = None
-    if not forecast.binary and len(forecast.codes) > MOST_ROWS:
-        rows = np.sort(np.random.RandomState(random_state).choice(len(forecast.codes), MOST_ROWS, replace=False))
-        forecast = forecast.take(rows)
-        folds = folds_of(forecast, random_state)
     if folds is None:
         return None
-    if forecast.binary:
-        p = bins.cross_calibrated(folds)
-    else:
-        p = cross_calibrated(forecast.p, forecast.codes, folds, "auto", forecast.weight)
-    return Recalibrated(forecast, forecast.with_p(p), int(folds.max()) + 1, rows)
+    p = Bins.of(forecast).cross_calibrated(folds)
+    return Recalibrated(forecast, forecast.with_p(p), int(folds.max()) + 1)
+
+
+def recalibrate_several(forecast: Forecast, random_state: int = 0) -> Recalibrated | None:
+    """The same for several classes, of which `MOST_ROWS` rows are drawn at random if there are more."""
+    place, n_drawn = np.arange(len(forecast.codes)), None
+    if len(place) > MOST_ROWS:
+        n_drawn = MOST_ROWS
+        place = np.sort(np.random.RandomState(random_state).choice(place, MOST_ROWS, replace=False))
+        forecast = forecast.take(place)
+    divided = divide(forecast, random_state)
+    if divided is None:
+        return None
+    forecast, part, folds = divided
+    p = cross_calibrated(forecast.p, forecast.codes, folds, "auto", forecast.weight)
+    return Recalibrated(forecast, forecast.with_p(p), int(folds.max()) + 1, place[part], n_drawn)

@@ -22,9 +22,8 @@ from properly.metrics import (
     PairedDifference,
     ThresholdChoice,
 )
-from properly.metrics.clusters import cluster_sums
 from properly.metrics.decisions import best_threshold_of
-from properly.metrics.paired import bootstrap_of, normal_of
+from properly.metrics.paired import bootstrap_of
 from properly.metrics.scores import decomposition_of, losses_of, score_of
 from properly.numeric.probabilities import Array
 
@@ -162,14 +161,7 @@ SCORES: dict[str, tuple[Loss, float]] = {"log loss": (LogLoss(), 1.0), "Brier sc
 
 def paired(difference: Array, forecast: Forecast, cluster: NDArray[Any] | None, random_state: int) -> PairedDifference:
     """The mean of finite differences of losses with its interval; rows are drawn, or clusters if there are any."""
-    weight = forecast.weight
-    if forecast.rows is not None and weight is not None:
-        return normal_of(difference, weight, forecast.rows)
-    if cluster is None:
-        return bootstrap_of(difference, weight, random_state=random_state)
-    mass = np.ones(len(difference)) if weight is None else weight
-    sums, masses = cluster_sums(np.column_stack([mass * difference, mass]), cluster).T
-    return bootstrap_of(sums / masses, masses, random_state=random_state)
+    return bootstrap_of(difference, forecast.weight, cluster, random_state=random_state)
 
 
 @dataclass(frozen=True)
@@ -222,8 +214,8 @@ class Score:
         score, gain = unit * after.mean(losses_after), None
         if np.isfinite(before) and np.isfinite(score):
             losses = losses if same is forecast else losses_of(same, loss)
-            rows = recalibrated.rows
-            part = cluster if cluster is None or rows is None else cluster[rows]
+            place = recalibrated.place
+            part = cluster if cluster is None or place is None else cluster[place]
             gain = paired(unit * (losses - losses_after), same, part, random_state)
             score = score if same is forecast else before - float(gain.difference)
         if forecast.binary:

@@ -160,7 +160,7 @@ def detectable_of(question: Forecast, wanted: float, level: float, cluster: NDAr
         return Detectable(0.0, mean, mean, wanted, 0.0)
     shift = signed = detectable_shift(information, level)
     with np.errstate(over="ignore"):  # tiny probabilities: infinitely many rows
-        rows = float(question.n_rows * np.square(shift / wanted))
+        rows = float(question.total * np.square(shift / wanted))
     if shift > _SMALL_SHIFT:
         signed = _large_shift(cells, design_effect(question, cluster), level)
         shift = max(abs(signed), _SMALL_SHIFT)

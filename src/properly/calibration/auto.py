@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from itertools import groupby
 from typing import ClassVar, NamedTuple
@@ -25,7 +26,7 @@ from properly.calibration.base import Calibrator
 from properly.classifier import difference
 from properly.inputs.scores import Sample, without_last_digits, zero_of
 from properly.numeric import functions as fn
-from properly.numeric.arrays import Array, constant, is_traced, namespace
+from properly.numeric.arrays import Array, anywhere, constant, is_traced, namespace
 from properly.numeric.compression import cell_starts, classes_apart
 from properly.numeric.limits import FARTHEST
 
@@ -133,6 +134,7 @@ class AutoCalibration(Calibrator):
     _fits_anywhere: ClassVar[bool] = True
 
     def _fit(self, sample: Sample) -> None:
+        _warn_of_far_scores(sample.scores)
         logits, labels, candidates, featured = _problem(sample)
         weight = labels.weight
         coefs, evidence = _fit_all(candidates, logits, labels, featured)
@@ -174,6 +176,20 @@ def _logits(scores: Array) -> Array:
     xp = namespace(scores)
     logits = xp.stack([xp.zeros_like(scores), scores], axis=1) if scores.ndim == 1 else scores
     return xp.clip(logits, -FARTHEST, FARTHEST)
+
+
+def _warn_of_far_scores(scores: Array) -> None:
+    """Where finite scores differ, but count as the same."""
+    xp = namespace(scores)
+    beyond = xp.isfinite(scores) & (xp.abs(scores) > FARTHEST)
+    if anywhere(beyond):
+        count = int(xp.sum(xp.astype(beyond, xp.int64)))
+        warnings.warn(
+            f"{count:,} scores are larger than 1e100 in size and count as 1e100, so that they are told apart no more; "
+            "divide all scores by a constant.",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def _beliefs(candidates: list[Candidate]) -> Array:

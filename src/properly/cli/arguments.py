@@ -216,6 +216,8 @@ def read_key(key_file: FilePath | None) -> bytes | None:
     """The secret in a file, without the line break at its end; to be called before long work."""
     if key_file is None:
         return None
+    if not str(key_file).strip():
+        raise Misuse("key_file must be the name of a file with a secret, got an empty text.")
     from properly.persistence.archive import check_key
 
     key = Path(key_file).read_bytes().rstrip(b"\r\n")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 from math import isinf
 from typing import TYPE_CHECKING, Any
 
@@ -132,7 +133,7 @@ def calibrate_table(
     """
     import numpy as np
 
-    from properly.crossfit import divided_counts
+    from properly.crossfit import divided_rows
 
     columns = listed_names(score)
     require_distinct(target=target, score=columns, weight=weight)
@@ -178,11 +179,9 @@ def calibrate_table(
         def held_out_fold(share: float) -> None:
             tell(1 + share * _FOLDS, f"{method}, held-out rows of {_FOLDS} folds")
 
-        if rows is None or row_weights is None:
-            folds = properly.comparison.stratified_folds(codes, np.array(classes), _FOLDS, seed)
-        else:
-            place, folds, part = divided_counts(codes, rows, len(classes), _FOLDS, seed)
-            scores, codes, row_weights = scores[place], codes[place], row_weights[place] * part / rows[place]
+        n_counted = len(codes)
+        place, folds, row_weights, _ = divided_rows(codes, np.array(classes), _FOLDS, seed, row_weights, rows)
+        scores, codes = scores[place], codes[place]
         held_out = properly.comparison.cross_calibrated(scores, codes, folds, method, row_weights, kind, held_out_fold)
     given: dict[str, Any] = {"sample_weight": row_weights, "classes": np.arange(len(classes))}
     share = np.bincount(codes, row_weights) / (len(codes) if row_weights is None else row_weights.sum())
@@ -206,22 +205,32 @@ def calibrate_table(
     }
     properly.save(properly.tables.TableClassifier(encoder, fitted, classes), output, metadata=summary, key=key)
     if report is not None:
-        page = _page(table, codes, scores, held_out, row_weights, summary)
+        page = _page(table, codes, scores, held_out, row_weights, n_counted, summary)
         with atomic_path(report) as temporary:
             temporary.write_text(page, encoding="utf-8")
     return summary
 
 
 def _page(
-    table: FilePath, codes: Any, scores: Array, held_out: Array, weight: Array | None, summary: dict[str, Any]
+    table: FilePath,
+    codes: Any,
+    scores: Array,
+    held_out: Array,
+    weight: Array | None,
+    n_rows: int,
+    summary: dict[str, Any],
 ) -> str:
     """The report: the calibrated probabilities of held-out rows, and those before if the scores were probabilities."""
     names = [str(label) for label in summary["classes"]]
     after = held_out if len(names) > 2 else held_out[:, 1]
     given: dict[str, Any] = {"sample_weight": weight, "classes": range(len(names)), "class_names": names}
-    before = None
+    whole: dict[str, Any] = {
+        "n_rows": n_rows,
+        "n_recalibrated": n_rows,
+    }  # of which those of several copies are here in parts
+    before, calibrated = None, replace(properly.audit.audit(codes, after, **given), **whole)
     if summary["input"] == "probability":
-        before = properly.audit.audit(codes, scores, calibrated=after, **given)
+        before = replace(properly.audit.audit(codes, scores, calibrated=after, **given), **whole)
     pages = properly.report.pages
     facts = {
         **pages.file_facts(table),
@@ -234,9 +243,7 @@ def _page(
     }
     facts = {name: text for name, text in facts.items() if text} | pages.version_facts()
     title = f"Calibration of {', '.join(summary['scores'])}"
-    return properly.report.calibrate_page(
-        before, properly.audit.audit(codes, after, **given), facts, title, summary["warnings"]
-    )
+    return properly.report.calibrate_page(before, calibrated, facts, title, summary["warnings"])
 
 
 def _reversed(codes: Any, scores: Array, weight: Array | None, column: str, classes: list[Any]) -> list[str]:

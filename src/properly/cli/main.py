@@ -137,8 +137,8 @@ def _run(command: Any, options: dict[str, Any], as_json: bool, written: list[Fil
         else:
             command.show(summary, console)
         sys.stdout.flush()  # a full disk is reported here, not when Python ends
-    except BrokenPipeError:
-        raise
+    except BrokenPipeError:  # whoever reads it, such as head, has read all that it wants; a check counts all the same
+        _drop_standard_output()
     except OSError as error:
         done = "" if written else "the work is done, but "
         raise OSError(f"{done}the summary could not be printed: {error.strerror}.") from error

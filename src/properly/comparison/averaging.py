@@ -42,9 +42,10 @@ def average_weights(log_p: Array, codes: NDArray[np.intp], row_weight: Array | N
     >>> bool(good > 1 > useless)
     True
     """
-    n_models, n_rows = len(log_p), len(codes)
-    weight = np.ones(n_rows) if row_weight is None else row_weight
-    own = log_p[:, np.arange(n_rows), codes]
+    n_models, at = len(log_p), np.arange(len(codes))
+    weight = np.ones(len(codes)) if row_weight is None else row_weight
+    n_rows = float(weight.sum())
+    own = log_p[:, at, codes]
     losses = np.finfo(np.float64).tiny - own @ weight
     prior = (losses.min() / losses) ** (_POWER * n_rows / (n_rows + _FEW))
     prior /= prior.sum()
@@ -53,7 +54,7 @@ def average_weights(log_p: Array, codes: NDArray[np.intp], row_weight: Array | N
         mean = average(log_p, b)
         gradient = np.einsum("nk,mnk,n->m", np.exp(mean), log_p, weight) - own @ weight
         away = b - prior
-        return float(_TRUST * away @ away - mean[np.arange(n_rows), codes] @ weight), 2.0 * _TRUST * away + gradient
+        return float(_TRUST * away @ away - mean[at, codes] @ weight), 2.0 * _TRUST * away + gradient
 
     found = minimize(objective, prior, jac=True, method="L-BFGS-B", bounds=[(0.0, None)] * n_models, tol=1e-12)
     return np.asarray(found.x)

@@ -23,6 +23,7 @@ from properly.inputs.labels import checked_labels
 from properly.inputs.optional import require
 from properly.inputs.options import CONFIDENCE
 from properly.losses import Loss, get_loss
+from properly.metrics.clusters import cluster_sums
 from properly.metrics.paired import sign_test_of, simultaneous_bootstrap_of
 from properly.metrics.scores import losses_of
 from properly.numeric.probabilities import Array
@@ -178,7 +179,7 @@ def ranked(
         difference_to_best=difference,
         difference_intervals=np.array([(0.0, 0.0), *intervals_to_best]),
         p_values=np.array([1.0, *p_values]),
-        significant=np.array([False, *(p_values <= 1.0 - CONFIDENCE)]) & (len(units.means(best)[1]) >= _FEWEST),
+        significant=np.array([False, *(p_values <= 1.0 - CONFIDENCE)]) & (units.number >= _FEWEST),
         seconds=np.array([seconds[name] for name in names]),
         choice=choice,
         probabilities={name: probabilities[name] for name in names},
@@ -225,21 +226,21 @@ class _Units(NamedTuple):
     def mean(self, losses: Array) -> float:
         return float(np.average(losses, weights=self.weight))
 
-    def means(self, values: Array) -> tuple[Array, Array]:
-        """The mean of every unit, along the last axis, and the weight of every unit."""
-        if self.group is None:
-            return values, self.weight
-        mass: Array = np.bincount(self.group, self.weight).astype(np.float64)
-        sums = [np.bincount(self.group, self.weight * each) for each in np.atleast_2d(values)]
-        return np.reshape(np.array(sums) / mass, (*values.shape[:-1], len(mass))), mass
+    @property
+    def number(self) -> float:
+        """How many there are; a weight of 2 is the row twice."""
+        return float(self.weight.sum()) if self.group is None else len(np.unique(self.group))
 
     def standard_error(self, losses: Array) -> float:
         """Of the weighted mean; infinite if that is."""
         mean = np.average(losses, weights=self.weight)
         if not np.isfinite(mean):
             return np.inf
-        values, mass = self.means(losses)
-        return float(np.sqrt(np.sum(mass**2 * (values - mean) ** 2)) / mass.sum())
+        if self.group is None:
+            squares = self.weight * np.square(losses - mean)
+        else:
+            squares = np.square(cluster_sums(self.weight * (losses - mean), self.group))
+        return float(np.sqrt(np.sum(squares)) / self.weight.sum())
 
     def alike(self, losses: Array, best: Array, errors: float = 1.0) -> bool:
         """Whether the mean exceeds that of the best by no more than so many standard errors of the difference."""
@@ -257,11 +258,11 @@ def _differences(losses: list[Array], best: Array, units: _Units, random_state: 
     finite = [k for k, each in enumerate(losses) if np.isfinite(each).all() and np.isfinite(best).all()]
     if finite:
         differences = np.array([losses[k] - best for k in finite])
-        found = simultaneous_bootstrap_of(*units.means(differences), random_state=random_state)
+        found = simultaneous_bootstrap_of(differences, *units, random_state=random_state)
         intervals[finite] = [(each.low, each.high) for each in found]
         p_values[finite] = [each.p_value for each in found]
     for k in set(range(len(losses))) - set(finite):
-        p_values[k] = min(1.0, len(losses) * sign_test_of(losses[k], best).p_value)
+        p_values[k] = min(1.0, len(losses) * sign_test_of(losses[k], best, units.weight).p_value)
     return intervals, p_values
 
 

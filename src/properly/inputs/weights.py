@@ -11,6 +11,7 @@ from properly.inputs.labels import require_several_classes
 from properly.numeric.arrays import Array, anywhere, constant_like, float_like, namespace
 from properly.numeric.limits import SMALLEST_NORMAL
 
+_LARGEST_COUNT = 2.0**53  # beyond, float64 does not hold every whole number
 _NONE_POSITIVE = "sample_weight is zero for every row; at least one must be positive."
 
 
@@ -70,6 +71,11 @@ def row_weights(sample_weight: ArrayLike | None, n_rows: int, *, positive_sum: b
     """As `checked_weight`, with a weight of 1 for every row where none are given."""
     weight = checked_weight(sample_weight, n_rows, positive_sum=positive_sum)
     return np.ones(n_rows) if weight is None else weight
+
+
+def are_counts(weight: Array | None) -> bool:
+    """Whether checked weights are whole numbers, so that each row can be taken for as many rows."""
+    return weight is not None and bool(np.all((weight == np.rint(weight)) & (weight <= _LARGEST_COUNT)))
 
 
 def checked_class_weights(weight: Array, classes: NDArray[Any]) -> Array:

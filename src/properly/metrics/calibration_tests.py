@@ -6,7 +6,7 @@ probability of a row matters, so the tests work on cells: a probability, the wei
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -134,15 +134,19 @@ def calibration_test(
     return calibration_test_of(forecast, None if cluster is None else read_clusters(cluster, forecast))
 
 
-def calibration_test_of(forecast: Forecast, cluster: NDArray[Any] | None = None) -> CalibrationTest:
-    """`calibration_test` of a checked forecast and of the numbers of the clusters."""
+def calibration_test_of(
+    forecast: Forecast, cluster: NDArray[Any] | None = None, names: Sequence[str] | None = None
+) -> CalibrationTest:
+    """`calibration_test` of a checked forecast, of the numbers of the clusters, and of the names of the classes."""
     if forecast.binary:
         return _of_two_classes(forecast, cluster)
     top = _of_two_classes(forecast.most_probable(), cluster)
     by_class = [_of_two_classes(each, cluster).p_value for each in forecast.against_rest()]
     parts = [top.p_value, float(joined(np.array(by_class), np.ones(len(by_class))))]
     tests = [Test(f"most probable class: {each.name}", *each[1:]) for each in top.tests]
-    tests += [Test(f"class {name}", np.nan, p) for name, p in zip(forecast.classes, by_class, strict=True)]
+    tests += [
+        Test(f"class {name}", np.nan, p) for name, p in zip(names or forecast.classes.tolist(), by_class, strict=True)
+    ]
     kernel = kernel_error_of(forecast, cluster=cluster)
     if cluster is None:
         parts.append(kernel.p_value)

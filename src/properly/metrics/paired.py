@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import special as sc
 from sklearn.utils import check_random_state
 
 from properly.inputs.options import CONFIDENCE, Seed, checked_confidence, checked_count
-from properly.inputs.weights import checked_weight
+from properly.inputs.weights import are_counts, checked_weight
+from properly.metrics.clusters import cluster_sums
 from properly.numeric.probabilities import Array, as_float
 
 _MOST_UNITS = 10_000  # more rows are pooled at random into this many groups, and these are resampled
+_MOST_REPEATED = 10_000_000  # rows of whole weights, which are repeated
 _DRAWS_AT_ONCE = 1 << 20
 
 
@@ -107,14 +109,16 @@ def paired_bootstrap(
     Rows are drawn with replacement, both losses of a row together. The interval is that of the quantiles of the
     resampled differences, and the p-value is twice the share of them beyond 0, with one more resample counted there.
     More than 10,000 rows are first pooled at random into 10,000 groups, and groups are drawn: the variance of the mean
-    is the same up to about 1 %, and it takes seconds for any number of rows.
+    is the same up to about 1 %, and it takes seconds for any number of rows. Where weights are not whole numbers, or
+    add up to more than 10 million, resampled means are drawn from the normal distribution of their variance,
+    Σw(d - mean)²/(Σw)².
 
     Parameters
     ----------
     losses_a, losses_b : arrays of shape (n,)
         Losses of the same rows, as from `row_losses`. They must be finite, unless both are equal in a row.
     sample_weight : array of shape (n,), optional
-        Weights in the means. Every row of positive weight is one row to be drawn.
+        A weight of 2 is the row twice.
     n_resamples : int, default 2000
     confidence : float, default 0.95
     random_state : int, RandomState or None, default None
@@ -136,18 +140,23 @@ def paired_bootstrap(
             f"the losses of {count} rows are infinite for one of the two: the means have no finite difference; compare "
             'by a bounded loss such as "squared", or by sign_test.'
         )
-    return bootstrap_of(difference, weight, n_resamples, level, random_state)
+    return bootstrap_of(difference, weight, None, n_resamples, level, random_state)
 
 
 def bootstrap_of(
     difference: Array,
     weight: Array | None,
+    cluster: NDArray[Any] | None = None,
     n_resamples: int = 2000,
     confidence: float = CONFIDENCE,
     random_state: Seed = None,
 ) -> PairedDifference:
-    """`paired_bootstrap` of the finite differences of checked losses, row by row; no weight is 0."""
-    centres, samples = _resampled_means(difference[None], weight, n_resamples, check_random_state(random_state))
+    """`paired_bootstrap` of the finite differences of checked losses, row by row; no weight is 0.
+
+    With the number of the cluster of every row, clusters are drawn, not rows.
+    """
+    given = weight, cluster, n_resamples, check_random_state(random_state)
+    centres, samples = _resampled_means(difference[None], *given)
     centre, resampled = float(centres[0]), samples[0]
     low, high = np.quantile(resampled, [0.5 - 0.5 * confidence, 0.5 + 0.5 * confidence])
     beyond = int(min(np.count_nonzero(resampled <= 0.0), np.count_nonzero(resampled >= 0.0)))
@@ -155,21 +164,10 @@ def bootstrap_of(
     return PairedDifference(centre, float(low), float(high), p_value, float(resampled.std()))
 
 
-def normal_of(difference: Array, weight: Array, rows: Array, confidence: float = CONFIDENCE) -> PairedDifference:
-    """As `bootstrap_of` for many rows that were counted: entries stand for `rows` rows of equal weight each.
-
-    The interval is that of the normal distribution, which the mean of many rows has.
-    """
-    centre = float(np.average(difference, weights=weight))
-    error = float(np.sqrt(np.sum(np.square(weight * (difference - centre)) / rows)) / weight.sum())
-    reach = float(sc.ndtri(0.5 + 0.5 * confidence)) * error
-    size = abs(centre) / error if error > 0.0 else (np.inf if centre else 0.0)
-    return PairedDifference(centre, centre - reach, centre + reach, float(2.0 * sc.ndtr(-size)), error)
-
-
 def simultaneous_bootstrap_of(
     differences: Array,
     weight: Array | None,
+    cluster: NDArray[Any] | None = None,
     n_resamples: int = 2000,
     confidence: float = CONFIDENCE,
     random_state: Seed = None,
@@ -191,7 +189,8 @@ def simultaneous_bootstrap_of(
     >>> [(each.low > 0, each.p_value < 0.05) for each in simultaneous_bootstrap_of(rows, None, random_state=0)]
     [(True, True), (False, False)]
     """
-    means, samples = _resampled_means(differences, weight, n_resamples, check_random_state(random_state))
+    given = weight, cluster, n_resamples, check_random_state(random_state)
+    means, samples = _resampled_means(differences, *given)
     errors = samples.std(axis=1)
     unit = np.where(errors > 0.0, errors, 1.0)
     largest = np.sort((np.abs(samples - means[:, None]) / unit[:, None]).max(axis=0))
@@ -206,30 +205,52 @@ def simultaneous_bootstrap_of(
 
 
 def _resampled_means(
-    differences: Array, weight: Array | None, n_resamples: int, generator: np.random.RandomState
+    differences: Array,
+    weight: Array | None,
+    cluster: NDArray[Any] | None,
+    n_resamples: int,
+    generator: np.random.RandomState,
 ) -> tuple[Array, Array]:
     """The weighted means of m differences, of shape (m,), and those of resamples, of shape (m, n_resamples)."""
-    sums, masses = _units(differences, weight, generator)
-    size = len(masses)
+    if cluster is not None:
+        mass = np.ones(differences.shape[1]) if weight is None else weight
+        sums = cluster_sums(np.vstack([differences * mass, mass]).T, cluster).T
+        return _of_drawn_units(*_pooled(sums[:-1], sums[-1], generator), n_resamples, generator)
+    if weight is None:
+        return _of_drawn_units(*_pooled(differences, None, generator), n_resamples, generator)
+    if are_counts(weight) and len(differences) * weight.sum() <= _MOST_REPEATED:
+        repeated = np.repeat(differences, weight.astype(np.intp), axis=1)
+        return _of_drawn_units(*_pooled(repeated, None, generator), n_resamples, generator)
+    means = np.average(differences, axis=1, weights=weight)
+    scaled = (differences - means[:, None]) * (np.sqrt(weight) / weight.sum())
+    variances, directions = np.linalg.eigh(scaled @ scaled.T)
+    normal = generator.standard_normal((len(means), n_resamples))
+    return means, means[:, None] + directions @ (np.sqrt(np.maximum(variances, 0.0))[:, None] * normal)
+
+
+def _of_drawn_units(
+    sums: Array, masses: Array | None, n_resamples: int, generator: np.random.RandomState
+) -> tuple[Array, Array]:
+    """As `_resampled_means`, of units with these sums and weights (None: 1 each); units are drawn with replacement."""
+    size = sums.shape[1]
     at_once, found = max(1, _DRAWS_AT_ONCE // size), []
     for start in range(0, n_resamples, at_once):
         draw = generator.randint(size, size=(min(at_once, n_resamples - start), size), dtype=np.int32)
-        mass = size if weight is None and size == differences.shape[1] else masses[draw].sum(axis=1)
+        mass = size if masses is None else masses[draw].sum(axis=1)
         found.append(np.array([each[draw].sum(axis=1) for each in sums]) / mass)
-    return sums.sum(axis=1) / masses.sum(), np.concatenate(found, axis=1)
+    return sums.sum(axis=1) / (size if masses is None else masses.sum()), np.concatenate(found, axis=1)
 
 
-def _units(differences: Array, weight: Array | None, generator: np.random.RandomState) -> tuple[Array, Array]:
-    """What is drawn: weighted differences and weights of rows, or of groups of rows."""
-    n_rows = differences.shape[1]
-    mass = np.ones(n_rows) if weight is None else weight
-    if n_rows <= _MOST_UNITS:
-        return differences * mass, mass
-    group = generator.randint(_MOST_UNITS, size=n_rows, dtype=np.int32)
-    sums = np.array([np.bincount(group, each * mass, _MOST_UNITS) for each in differences])
-    masses = np.bincount(group, mass, _MOST_UNITS).astype(np.float64)
-    used = masses > 0.0
-    return sums[:, used], masses[used]
+def _pooled(sums: Array, masses: Array | None, generator: np.random.RandomState) -> tuple[Array, Array | None]:
+    """The units, or groups of them at random if they are many."""
+    n_units = sums.shape[1]
+    if n_units <= _MOST_UNITS:
+        return sums, masses
+    group = generator.randint(_MOST_UNITS, size=n_units, dtype=np.int32)
+    pooled = np.array([np.bincount(group, each, _MOST_UNITS) for each in sums])
+    mass = np.bincount(group, masses, _MOST_UNITS).astype(np.float64)
+    used = mass > 0.0
+    return pooled[:, used], mass[used]
 
 
 def _losses(

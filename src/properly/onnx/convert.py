@@ -161,12 +161,13 @@ def _predicted(model: Any, inputs: dict[str, Any]) -> dict[str, Any]:
     except NotImplementedError:
         raise
     except (AttributeError, IndexError, TypeError, ValueError) as error:
-        name, reason = type(model).__name__, " ".join(str(error).split())[:200]
+        name = type(model).__name__
         owners = (frame.f_locals.get("self") for frame, _ in walk_tb(error.__traceback__))
         *_, innermost = name, *(type(owner).__name__ for owner in owners if isinstance(owner, BaseEstimator))
         whose = "its prediction" if innermost == name else f"the prediction of its part {innermost}"
         raise NotImplementedError(
-            f"{name} cannot be written as ONNX: {whose} does not run on arrays without values ({reason})"
+            f"{name} cannot be written as ONNX: {whose} is not made of functions that have an ONNX operator; predict "
+            "in Python, or with properly predict."
         ) from error
     finally:
         spox._VALUE_PROP_BACKEND = before

@@ -115,11 +115,13 @@ def reliability_section(findings: Findings) -> Markup:
             caption = f"On the {scale} scale. {band_note(audit, audit.reliability.outside)}"
             pictures.append(_reliability_picture(audit.reliability, scale, scale, caption))
     if several is not None:
-        caption = f"The most probable class. {band_note(audit, several.top.outside)}"
+        tests = [test for test in audit.test.tests if test.name.startswith("most probable class: ")]
+        caption = f"The most probable class. {band_note(audit, several.top.outside, tests)}"
         pictures.append(_reliability_picture(several.top, "probability", "top", caption))
         common = sorted(range(len(audit.classes)), key=lambda k: -audit.rates[k])[:_MOST_CLASSES]
         for k in sorted(common):
-            caption = f"Class {audit.classes[k]}. {band_note(audit, several.by_class[k].outside)}"
+            tests = [test for test in audit.test.tests if test.name == f"class {audit.classes[k]}"]
+            caption = f"Class {audit.classes[k]}. {band_note(audit, several.by_class[k].outside, tests)}"
             pictures.append(_reliability_picture(several.by_class[k], "probability", f"class-{k}", caption))
         if len(common) < len(audit.classes):
             note = f"The {len(common)} most frequent of {len(audit.classes)} classes are shown."

@@ -37,10 +37,15 @@ class TableFolder:
         first = self.files[0]
         self.format, self.notation, self.schema = first.format, first.notation, first.schema
         for each in self.files[1:]:
-            if each.format.kind != self.format.kind or sorted(each.names) != sorted(self.names):
+            if each.format.kind != self.format.kind:
                 raise TableError(
-                    f"{each.path} has another format or other columns ({listed(each.names)}) than {first.path} "
-                    f"({listed(self.names)}); a folder is one table."
+                    f"{each.path} has another format than {first.path}, but a folder is one table; convert one of "
+                    "them, or move it elsewhere."
+                )
+            if sorted(each.names) != sorted(self.names):
+                raise TableError(
+                    f"{each.path} has other columns ({listed(each.names)}) than {first.path} ({listed(self.names)}); "
+                    "a folder is one table."
                 )
             for name in self.names if self.format.kind != "text" else []:
                 kinds = [_kind(file.schema.field(name).type) for file in (first, each)]
