@@ -30,7 +30,9 @@ def test_ten_tasks_are_two_clicks_from_the_landing_page(task):
     assert len(re.findall(r"^```(?:python|console)\n", recipe, re.MULTILINE)) == 1  # to copy
 
 
-SECTIONS = [section.partition("\n") for section in (DOCS / "which-tool.md").read_text(encoding="utf-8").split("\n## ")[1:]]
+SECTIONS = [
+    section.partition("\n") for section in (DOCS / "which-tool.md").read_text(encoding="utf-8").split("\n## ")[1:]
+]
 RECIPES = {title: recipe for title, _, recipe in SECTIONS if "```python\n" in recipe}
 
 
