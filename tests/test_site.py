@@ -27,7 +27,23 @@ def test_ten_tasks_are_two_clicks_from_the_landing_page(task):
     anchor = task.lower().replace(" ", "-")
     assert f"[{task}](#{anchor})" in page  # the second click
     recipe = page.partition(f"\n## {task}\n")[2].partition("\n## ")[0]
-    assert re.search(r"^```(python|console)\n", recipe, re.MULTILINE)  # one block to copy
+    assert len(re.findall(r"^```(?:python|console)\n", recipe, re.MULTILINE)) == 1  # to copy
+
+
+SECTIONS = [
+    section.partition("\n") for section in (DOCS / "which-tool.md").read_text(encoding="utf-8").split("\n## ")[1:]
+]
+RECIPES = {title: recipe for title, _, recipe in SECTIONS if "```python\n" in recipe}
+
+
+def test_every_recipe_of_the_decision_page_is_read():
+    assert set(TASKS) - {"Audit a file"} < set(RECIPES)
+
+
+@pytest.mark.parametrize("task", RECIPES)
+def test_a_recipe_runs_by_itself(task, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert blocks.run_blocks(RECIPES[task], task) == 1
 
 
 PAGES = [*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *(ROOT / "benchmarks" / "results").rglob("*.md")]

@@ -1,10 +1,12 @@
 """Every study runs in its quick form on made-up data; missing data and stored results are answered in words."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -38,8 +40,38 @@ def test_the_pages_have_the_tables_of_the_results(monkeypatch):
     from pages import PAGES, refreshed
 
     shown = [path.read_text(encoding="utf-8") for path in PAGES]
-    assert sum(text.count("<!-- ") for text in shown) >= 8
+    assert sum(text.count("<!-- ") for text in shown) >= 15
     assert [refreshed(text) == text for text in shown] == [True] * len(shown)
+
+
+FIGURES = {  # page: its results, and figures that are of the data, of the paper or differences of two results
+    "bennett": (["bennett", "bennett_further", "bennett_suspects"], {1999, 3299, 9603, 32990, 296910, 642, 258, 193}),
+    "gev": (["gev_synthetic", "gev_real"], {2014, 150}),
+    "nceas": (["nceas", "nceas_speed.md"], set()),
+}
+
+
+@pytest.mark.parametrize("page", FIGURES)
+def test_figures_in_the_text_of_a_page_are_those_of_its_results(page):
+    """Of three digits or more; a figure may be a rounded result."""
+    studies, known = FIGURES[page]
+    text = (ROOT / "docs" / "studies" / f"{page}.md").read_text(encoding="utf-8")
+    text = re.sub(r"^(\||<!--| {4}).*$|\]\([^)]*\)|`[^`]*`", "", text, flags=re.MULTILINE)
+    paths = [ROOT / "benchmarks" / "results" / study for study in studies]
+    files = [
+        file for path in paths for file in ([path] if path.is_file() else [*path.glob("*.md"), *path.glob("*.csv")])
+    ]
+    number = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?")
+    results = " ".join(file.read_text(encoding="utf-8") for file in files)
+    there = {each for line in (results, results.replace(",", " ")) for each in number.findall(line)}
+    values = np.array([float(each.replace(",", "")) for each in there])
+    unknown = []
+    for figure in (found.rstrip(",").replace(",", "") for found in number.findall(text)):
+        digits = len(figure.partition(".")[2])
+        near = np.abs(values - float(figure)) <= 0.5000001 * 10.0**-digits
+        if len(figure.replace(".", "").lstrip("0")) >= 3 and not near.any() and float(figure) not in known:
+            unknown.append(figure)
+    assert unknown == []
 
 
 def test_every_study_is_tested():

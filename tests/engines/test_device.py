@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from properly import engines, kernels
+from properly.calibration import PlattScaling
 from properly.engines import DeviceEngine, block_bytes
 from properly.kernels import LinearModel
 from properly.linear import (
@@ -15,6 +16,7 @@ from properly.linear import (
     inference,
 )
 from properly.losses import BetaLoss, Composite, GEVLoss
+from properly.metrics import calibration_test, log_loss
 from properly.numeric.arrays import to_numpy
 from properly.solvers import Status
 
@@ -223,6 +225,43 @@ def test_gradients_are_refused():
     model = ProperLinearClassifier().fit(rows.detach(), torch.asarray(TWO))
     with pytest.raises(ValueError, match="X requires gradients"):
         model.predict_proba(rows)
+
+
+def test_tensors_without_dense_values_are_refused():
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    rows, y = torch.asarray(X), torch.asarray(TWO)
+    model = ProperLinearClassifier()
+    with pytest.raises(
+        ValueError, match=r"X must be dense, got a tensor of layout torch.sparse_coo; pass X.to_dense\(\)"
+    ):
+        model.fit(rows.to_sparse(), y)
+    with pytest.raises(ValueError, match="two devices in one call: X is on cpu and y on meta"):
+        model.fit(rows, y.to("meta"))
+    model.fit(rows, y)
+    with pytest.raises(ValueError, match="X must have values, and tensors on the device 'meta' have none"):
+        model.predict_proba(rows.to("meta"))
+    platt = PlattScaling().fit(rows[:, 0], y)
+    with pytest.raises(ValueError, match="scores must have values"):
+        platt.predict_proba(rows[:, 0].to("meta"))
+    with pytest.raises(ValueError, match="y must be real numbers, got an array of torch"):
+        calibration_test(y.to(torch.complex128), torch.sigmoid(rows[:, 0]))
+
+
+@pytest.mark.parametrize("kind", ["float16", "bfloat16"])
+def test_half_precision_is_taken_as_exact(kind):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    dtype = getattr(torch, kind)
+    rows, y, weight = (torch.asarray(x).to(dtype) for x in (X, TWO, WEIGHT))
+    expected = ProperLinearClassifier(tol=1e-11).fit(rows.double().numpy(), TWO, WEIGHT)
+    found = ProperLinearClassifier(tol=1e-11).fit(rows, y, weight)
+    np.testing.assert_allclose(found.coef_, expected.coef_, atol=1e-10)
+    p = found.predict_proba(rows)
+    assert p.dtype == torch.float64
+    np.testing.assert_allclose(p.numpy(), expected.predict_proba(rows.double().numpy()), atol=1e-10)
+    assert log_loss(y, p) == pytest.approx(log_loss(TWO, p.numpy()), rel=1e-12)
+    score = rows[:, 0]
+    of_numpy = PlattScaling().fit(score.double().numpy(), TWO).predict_proba(score.double().numpy())
+    np.testing.assert_allclose(PlattScaling().fit(score, y).predict_proba(score).numpy(), of_numpy, atol=1e-10)
 
 
 class OutOfMemoryError(RuntimeError):

@@ -429,3 +429,12 @@ def test_keys_stand_for_objects():
         Composite(LogLoss)
     with pytest.raises(ValueError, match="link must be one of 'logit'"):
         Composite(LogLoss(), "logitt")
+
+
+def test_differences_near_one_outgrow_the_rounding_of_p():
+    """ω of a user is a function of p, whose distance from 1 has few digits there."""
+    ours, closed = (Composite(loss, GEV(0.2)) for loss in (LossFromWeight(lambda p: 1 / (p * (1 - p))), "log"))
+    v = np.array([10.0, 100.0, 300.0, 710.0, 1000.0, 2000.0])  # 1 - p is from 4e-3 to 1e-13
+    for y in (0.0, 1.0):
+        expected = closed.curvature(y, v, kind="observed")
+        np.testing.assert_allclose(ours.curvature(y, v, kind="observed"), expected, rtol=0.03)

@@ -88,8 +88,9 @@ def test_composites(loss, link, library):
     assert_same(composite.value, library, Y, V)
     for name in ("gradient", "curvature"):
         assert_same(getattr(composite, name), library, Y, V, atol=EPS)
-    rtol = 1e-6 if loss is WEIGHT else 1e-12  # by differences
-    assert_same(lambda y, v: composite.curvature(y, v, kind="observed"), library, Y, V, rtol=rtol, atol=EPS)
+    # By differences, where ω is a function of p: near p = 1 they show how each library rounds p.
+    v, rtol = (V[np.abs(V) <= 40.0], 1e-6) if loss is WEIGHT else (V, 1e-12)
+    assert_same(lambda y, v: composite.curvature(y, v, kind="observed"), library, Y, v, rtol=rtol, atol=EPS)
     assert_same(composite._other_probability, library, Y > 0.5, V)
 
 

@@ -135,9 +135,9 @@ def _column(y: Any, like: Any = None, *, warn: bool = True) -> NDArray[Any]:
         return y
     refuse_masked(y, "y")
     refuse_distributed(y, "y")
-    if is_foreign(y) and is_foreign(like):
+    if is_foreign(y):
         require_real(y, "y")
-        if y.ndim == 1:
+        if y.ndim == 1 and is_foreign(like):
             return cast("NDArray[Any]", y)
     if isinstance(y, list | tuple) and len({isinstance(label, str) for label in y}) > 1:
         y = np.array(y, dtype=object)

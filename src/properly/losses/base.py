@@ -256,11 +256,15 @@ def shown(p: float) -> str:
     return f"{p:.6g}" if f"{p:.6g}" != "1" or p == 1.0 else f"1 - {1.0 - p:.0e}"
 
 
-def central_difference(function: Callable[[Array], tuple[Array, Array]], v: Array) -> tuple[Array, Array]:
-    """The derivatives of a pair of functions of the score; 0 at infinite scores."""
+def central_difference(
+    function: Callable[[Array], tuple[Array, Array]], v: Array, least: Array | float = 0.0
+) -> tuple[Array, Array]:
+    """The derivatives of a pair of functions of the score, by steps of at least `least`; 0 at infinite scores."""
     xp = namespace(v)
     finite = xp.clip(v, -1e300, 1e300)
     step = 1e-5 * (1.0 + xp.abs(finite))
+    if not isinstance(least, float):
+        step = xp.maximum(step, least)
     right, left = function(finite + step), function(finite - step)
     return (right[0] - left[0]) / (2.0 * step), (right[1] - left[1]) / (2.0 * step)
 

@@ -12,7 +12,7 @@ from scipy import special as sc
 
 from properly.inputs.options import check_finite, check_interval
 from properly.links import Link
-from properly.losses.base import Loss, called, hashable, shown
+from properly.losses.base import Loss, called, central_difference, hashable, shown
 from properly.numeric.arrays import namespace, on_host
 from properly.numeric.limits import SMALLEST_NORMAL
 from properly.numeric.probabilities import Array, Probabilities, product
@@ -96,6 +96,14 @@ class LossFromWeight(Loss):
 
     def _losses(self, at: Probabilities) -> tuple[Array, Array]:
         return on_host(self._integrated, at.log_p, at.log_q, what=_OWN_WEIGHT)
+
+    def _curvatures(self, link: Link, v: Array) -> tuple[Array, Array]:
+        """ω is known at the doubles p only: the nearer p is to 1, the longer a step that outgrows their rounding."""
+        xp, (_, q), (_, hazard) = namespace(v), link._pair(v), link._hazards(v)
+        with np.errstate(all="ignore"):
+            share = xp.clip((2.0**-53 / xp.clip(q, SMALLEST_NORMAL, 1.0)) ** (1.0 / 3.0), 0.0, 0.3)  # of q, in a step
+            least = xp.where(xp.isfinite(v) & (hazard > 0.0), share / hazard, 0.0)
+        return central_difference(lambda at: self._gradients(link, at), v, xp.minimum(least, 0.1 * (1.0 + xp.abs(v))))
 
     def _integrated(self, log_p: Array, log_q: Array) -> tuple[Array, Array]:
         table, z = _table(self), log_p - log_q

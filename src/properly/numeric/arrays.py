@@ -73,7 +73,7 @@ def floats(**inputs: ArrayLike | None) -> list[Any]:
 
 
 def require_one_library(**inputs: Any) -> Any:
-    """Refuse arrays of two libraries or on two devices; the first array of a library other than NumPy, or None."""
+    """Refuse arrays of two libraries, on two devices or not dense; the first array that is not NumPy's, or None."""
     leader = first = None
     for name, x in inputs.items():
         if leader is None and is_foreign(x):
@@ -86,11 +86,11 @@ def require_one_library(**inputs: Any) -> Any:
                     f"{_library(x)}; convert one of them first."
                 )
             if is_foreign(x):
-                _require_one_device(x, name, leader, first)
+                _require_dense_on_one_device(x, name, leader, first)
     return leader
 
 
-def _require_one_device(x: Any, name: str, leader: Any, first: str | None) -> None:
+def _require_dense_on_one_device(x: Any, name: str, leader: Any, first: str | None) -> None:
     from array_api_compat import device
 
     if not is_traced(x) and device(x) != device(leader):
@@ -98,6 +98,10 @@ def _require_one_device(x: Any, name: str, leader: Any, first: str | None) -> No
             f"arrays on two devices in one call: {first} is on {device(leader)} and {name} on {device(x)}; move one of "
             "them first."
         )
+    if str(getattr(x, "layout", "torch.strided")) != "torch.strided":
+        raise ValueError(f"{name} must be dense, got a tensor of layout {x.layout}; pass {name}.to_dense().")
+    if getattr(x, "is_meta", False):
+        raise ValueError(f"{name} must have values, and tensors on the device 'meta' have none.")
     if getattr(x, "requires_grad", False):
         raise ValueError(f"{name} requires gradients, which are not computed here; pass {name}.detach().")
 
@@ -246,6 +250,8 @@ def to_numpy(x: Any) -> NDArray[Any]:
         )
     from array_api_compat import to_device
 
+    if str(x.dtype).endswith("bfloat16"):  # NumPy has no such type; its values are exact in float32
+        x = namespace(x).astype(x, namespace(x).float32)
     return np.asarray(x if _library(x) == "array_api_strict" else to_device(x, "cpu"))
 
 
