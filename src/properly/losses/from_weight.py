@@ -19,8 +19,8 @@ from properly.numeric.probabilities import Array, Probabilities, product
 from properly.numeric.quadrature import cumulated, halved_panels, integral
 
 _OWN_WEIGHT = "a weight function of your own"
-# Panels in the log-odds z, from the first of these where ω is finite (p = 1e-304; at 1e-148 even p^-2 is a number, at 1e-74
-# so is 1e100 times as much) to the last p below 1, where q = 2^-53.
+# Panels in the log-odds z, from the first of these at which ω is finite (p = 1e-304; at 1e-148 even p^-2 is a number,
+# at 1e-74 so is 1e100 times as much) to the last p below 1, where q = 2^-53.
 _FIRSTS, _LAST = (-700.0, -340.0, -170.0, -85.0), 53.0 * np.log(2.0)
 _EDGES = np.concatenate([-np.geomspace(-_FIRSTS[0], -_FIRSTS[1], 20), -np.geomspace(-_FIRSTS[1], 40.0, 60)])
 _EDGES = np.union1d(_EDGES, np.concatenate([np.arange(-39.75, 36.6, 0.25), _FIRSTS[2:], [_LAST]]))
