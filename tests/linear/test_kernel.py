@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
+from sklearn.metrics.pairwise import euclidean_distances, laplacian_kernel, rbf_kernel
 
 from properly.linear import ProperKernelClassifier, ProperLinearClassifier, kernel
 from properly.links import GEV
@@ -82,13 +82,26 @@ def test_a_sample_of_the_rows(monkeypatch):
         (lambda a, b: a[0] - b[0] + 1.0, "is not symmetric"),
         (lambda a, b: 0.0, "it is 0 for all rows"),
         (lambda a, b: np.exp(1e3 * abs(a[0])), "not finite"),
-        ("nonsense", "must be a str among"),
+        ("nonsense", r"kernel, if not a function or 'precomputed', must be one of .*'rbf'.*, got 'nonsense'"),
     ],
 )
 def test_functions_that_are_no_kernels(chosen, message):
     X, y, _ = disc(80)
     with np.errstate(over="ignore"), pytest.raises(ValueError, match=message):
         ProperKernelClassifier(chosen, gamma=1.0).fit(X, y)
+
+
+def test_what_is_wrong_is_named_also_where_the_diagonal_is_small():
+    """Differences between k(x, z) and k(z, x) are judged beside the largest entry, not beside the diagonal."""
+    X, y, _ = disc(80)
+    similar = rbf_kernel(X)
+    similar[0, 1] *= 1.0 + 1e-15
+    with pytest.raises(ValueError, match=r"k\(x, x\) is 0 for every row, but"):
+        ProperKernelClassifier("precomputed").fit(1.0 - similar, y)
+    growing = np.exp(euclidean_distances(X, squared=True))
+    growing[0, 1] *= 1.0 + 1e-10
+    with pytest.raises(ValueError, match="not positive semi-definite"):
+        ProperKernelClassifier("precomputed").fit(growing, y)
 
 
 def test_bad_options():

@@ -405,6 +405,19 @@ class TestWeightFunctions:
             found, true = getattr(loss, name)(p), getattr(closed, name)(p)
             np.testing.assert_allclose(found, true, rtol=1e-8, atol=1e-290)
 
+    @pytest.mark.parametrize(("alpha", "beta"), [(-0.12, 23.77), (17.46, 29.53), (50.0, 31.3), (0.7, 41.2)])
+    def test_powers_that_underflow_near_one(self, alpha, beta):
+        """ω(1 - 2⁻⁵³) is 0 as a number: what rounding of 1 - p loses is restored by the power all the same."""
+        loss, closed = LossFromWeight(lambda p: p ** (alpha - 1) * (1 - p) ** (beta - 1)), BetaLoss(alpha, beta)
+        p = 1.0 - 10.0 ** -np.arange(4.0, 12.0)
+        np.testing.assert_allclose(loss.loss1(p), closed.loss1(p), rtol=1e-9, atol=1e-300)
+
+    @pytest.mark.parametrize("scale", [1e-200, 1e200])
+    def test_the_unit_does_not_matter(self, scale):
+        loss, p = LossFromWeight(lambda p: scale / (p * (1.0 - p))), np.array([1e-100, 1e-9, 0.3, 1.0 - 1e-12])
+        np.testing.assert_allclose(loss.loss0(p) / scale, LogLoss().loss0(p), rtol=1e-10)
+        np.testing.assert_allclose(loss.loss1(p) / scale, LogLoss().loss1(p), rtol=1e-10)
+
     @pytest.mark.parametrize(("low", "high"), [(0.2, 0.4), (0.29, 0.31), (1e-5, 2e-5), (0.9, 1.0 - 1e-6)])
     def test_boxes(self, low, high):
         loss = LossFromWeight(lambda p: (p > low) & (p < high))
@@ -413,9 +426,16 @@ class TestWeightFunctions:
         np.testing.assert_allclose(loss.loss0(middle), 0.5 * (middle**2 - low**2), rtol=1e-8)
         np.testing.assert_allclose(loss.loss1(0.5 * low), high - low - square, rtol=1e-8)
 
+    def test_several_narrow_boxes_are_found(self):
+        lows, widths = np.array([0.123, 0.3333, 0.5001, 0.77]), np.array([1e-4, 1e-3, 2e-4, 0.1])
+        boxes = LossFromWeight(lambda p: ((p[:, None] >= lows) & (p[:, None] < lows + widths)).any(axis=1))
+        due = 0.5 * ((lows + widths) ** 2 - lows**2)
+        np.testing.assert_allclose(boxes.loss0([0.2, 0.4, 0.6, 0.9]), np.cumsum(due), rtol=1e-10)
+        np.testing.assert_allclose(boxes.loss1([0.05, 0.87]), [np.sum(widths - due), 0.0], rtol=1e-10, atol=1e-17)
+
     def test_points_of_a_narrow_box(self):
-        narrow = LossFromWeight(lambda p: (p > 0.2) & (p < 0.2001), points=(0.2, 0.2001))
-        np.testing.assert_allclose(narrow.loss0(0.5), 0.5 * (0.2001**2 - 0.2**2), rtol=1e-8)
+        narrow = LossFromWeight(lambda p: (p > 0.20001) & (p < 0.20003), points=(0.20001, 0.20003))
+        np.testing.assert_allclose(narrow.loss0(0.5), 0.5 * (0.20003**2 - 0.20001**2), rtol=1e-8)
         with pytest.raises(ValueError, match=r"points must be above 0 and below 1, got 1\.5"):
             LossFromWeight(np.ones_like, points=(1.5,))
         with pytest.raises(ValueError, match=r"points must be a sequence of probabilities, got 0\.3"):
@@ -468,6 +488,9 @@ class TestWeightFunctions:
             (lambda p: p**-2.5, "near 0 must be finite"),
             (lambda p: (1 - p) ** -2.5, "near 1 must be finite"),
             (math.sqrt, "take and return arrays"),
+            (lambda p: p + 1j, "values are complex"),
+            (lambda p: np.full_like(p, 5e-324), "an integral that a number can hold, got"),
+            (lambda p: 1e300 / p, "must be finite and never negative, got inf at p = "),
         ],
     )
     def test_unusable_weights_are_refused(self, function, message):
@@ -544,6 +567,7 @@ class TestPartialLosses:
             ({"at1": lambda p: np.where(p < 1e-30, np.nan, 1 - p)}, "got nan at p = "),
             ({"at1": lambda p: 1 / (p * np.log(p / 30) ** 2)}, "near p = 0 could not be found"),
             ({"at1": lambda p: np.ones(3)}, "arrays of one shape"),
+            ({"at1": lambda p: 1j - p}, "arrays of one shape: its values are complex"),
             ({"at1": lambda p: 1 / p}, "at1 must have a finite integral near p = 0"),
             ({"at1": lambda p: -np.log(1 - p)}, "at1 must be finite at p = 1"),
             ({"at0": np.zeros_like}, "at0 must not be constant"),

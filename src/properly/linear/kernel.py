@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import linalg, sparse
 from scipy.linalg import lapack
-from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 from sklearn.utils import Tags, assert_all_finite, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,7 +18,7 @@ from properly.classifier import LinkScoreClassifier, chosen
 from properly.inputs.features import checked_features
 from properly.inputs.finite import columns_named
 from properly.inputs.labels import checked_labels
-from properly.inputs.options import checked_count
+from properly.inputs.options import checked_count, choose
 from properly.linear.classifier import ProperLinearClassifier
 from properly.links import Link
 from properly.losses import Loss
@@ -177,6 +177,8 @@ class ProperKernelClassifier(LinkScoreClassifier):
     def _kernel(self, X: Any, others: Any, columns: NDArray[np.intp]) -> Array:
         if self.kernel == "precomputed":
             return X[:, columns]
+        if not callable(self.kernel):
+            choose(self.kernel, PAIRWISE_KERNEL_FUNCTIONS, "kernel, if not a function or 'precomputed',")
         options = {} if callable(self.kernel) else {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
         return np.asarray(pairwise_kernels(X, others, metric=self.kernel, filter_params=True, **options))
 
@@ -197,7 +199,7 @@ def _factored(K: Array, kernel: Any) -> tuple[NDArray[np.intp], Array]:
     scale = float(np.abs(np.diag(K)).max())
     if not np.isfinite(K).all():
         raise ValueError(f"{name} has values that are not finite; scale the features, or use a smaller degree.")
-    if np.abs(K - K.T).max() > 1e-8 * max(scale, 1e-300):
+    if np.abs(K - K.T).max() > 1e-8 * np.abs(K).max():
         raise ValueError(f"{name} is not symmetric: k(x, z) must be k(z, x).")
     least = float(np.diag(K).min())
     if least < -_EXACT * scale:

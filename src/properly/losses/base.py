@@ -244,7 +244,10 @@ def hashable(function: object) -> object:
 def called(function: Callable[[Array], Array], p: Array) -> Array:
     """A function of a user at probabilities of any shape: it is given them in one row."""
     row = np.reshape(p, -1)
-    return np.broadcast_to(np.asarray(function(row), dtype=np.float64), row.shape).reshape(np.shape(p))
+    value = np.asarray(function(row))
+    if np.iscomplexobj(value):
+        raise TypeError("its values are complex")
+    return np.broadcast_to(value.astype(np.float64), row.shape).reshape(np.shape(p))
 
 
 def shown(p: float) -> str:

@@ -19,12 +19,15 @@ from properly.numeric.probabilities import Array, Probabilities, product
 from properly.numeric.quadrature import cumulated, halved_panels, integral
 
 _OWN_WEIGHT = "a weight function of your own"
-# Panels in the log-odds z, from p = 1e-304 (or 1e-148, where even p^-2 is a number) to the last p below 1, where
-# q = 2^-53.
-_FARTHEST, _FAR, _LAST = -700.0, -340.0, 53.0 * np.log(2.0)
-_EDGES = np.concatenate([-np.geomspace(-_FARTHEST, -_FAR, 20), -np.geomspace(-_FAR, 40.0, 60)])
-_EDGES = np.union1d(_EDGES, np.concatenate([np.arange(-39.75, 36.6, 0.25), [_LAST]]))
-_SEEN = np.union1d(np.linspace(0.0, 1.0, 20_001)[1:-1], sc.expit(np.linspace(-36.0, 36.0, 2001)))
+# Panels in the log-odds z, from the first of these at which ω is finite (p = 1e-304; at 1e-148 even p^-2 is a number,
+# at 1e-74 so is 1e100 times as much) to the last p below 1, where q = 2^-53.
+_FIRSTS, _LAST = (-700.0, -340.0, -170.0, -85.0), 53.0 * np.log(2.0)
+_EDGES = np.concatenate([-np.geomspace(-_FIRSTS[0], -_FIRSTS[1], 20), -np.geomspace(-_FIRSTS[1], 40.0, 60)])
+_EDGES = np.union1d(_EDGES, np.concatenate([np.arange(-39.75, 36.6, 0.25), _FIRSTS[2:], [_LAST]]))
+_NEAR_ONE = (53, 40, 27, 20)  # q = 2^-k, from the first of which on ω follows a power of q, unless it is 0 there
+_EVEN, _EVEN_LOG_ODDS = np.linspace(0.0, 1.0, 20_001)[1:-1], sc.expit(np.linspace(-36.0, 36.0, 2001))
+_SEEN = np.union1d(_EVEN, _EVEN_LOG_ODDS)
+_MOST_JUMPS = 500
 _DOUBT = 1e-9  # the share of an integral that may be wrong
 _LAST_BELOW_ONE = 1.0 - 2.0**-53
 
@@ -45,7 +48,7 @@ class LossFromWeight(Loss):
     function : callable
         ω, from a NumPy array of probabilities to an array of the same shape; finite and never negative inside (0, 1).
     points : tuple of float, default ()
-        Probabilities at which ω jumps or has a peak, if it could be missed otherwise, as a box narrower than 0.003.
+        Probabilities at which ω jumps or has a peak, if it could be missed otherwise, as a box narrower than 0.0001.
 
     Examples
     --------
@@ -72,7 +75,10 @@ class LossFromWeight(Loss):
         p = np.union1d(_SEEN, _beside(self.points))
         with np.errstate(all="ignore"):
             try:
-                weight = np.asarray(self.function(p), dtype=np.float64)
+                weight = np.asarray(self.function(p))
+                if np.iscomplexobj(weight):
+                    raise TypeError("its values are complex")
+                weight = weight.astype(np.float64)
             except (TypeError, ValueError) as error:
                 raise ValueError(f"function must take and return arrays; {self.function!r} failed: {error}") from error
             if weight.shape not in (p.shape, ()):
@@ -82,7 +88,13 @@ class LossFromWeight(Loss):
             _require_weights(weight, p)
             if not weight.any():
                 raise ValueError("function must not be zero everywhere.")
-            _table(self)
+            table = _table(self)
+        if not table.below[-1] + table.above[0] >= SMALLEST_NORMAL:
+            raise ValueError(
+                "function must have an integral that a number can hold, got "
+                f"{table.below[-1] + table.above[0]:.2g}; multiply it by a constant, or name places where it is not 0 "
+                "in points."
+            )
 
     def __hash__(self) -> int:
         return hash((hashable(self.function), self.points))
@@ -117,12 +129,14 @@ class LossFromWeight(Loss):
         return below, above
 
 
-def _require_weights(weight: Array, p: Array, infinite: bool = False) -> None:
-    bad = ~((weight >= 0.0) & (np.isfinite(weight) | infinite))
+def _require_weights(weight: Array, p: Array) -> None:
+    bad = ~((weight >= 0.0) & np.isfinite(weight))
     if bad.any():
         where = np.broadcast_to(bad, p.shape).argmax()
         value = np.broadcast_to(weight, p.shape).flat[where]
-        raise ValueError(f"function must be finite and never negative, got {value} at p = {shown(p.flat[where])}.")
+        remedy = " Its partial loss may still be finite: try LossFromPartial." if value == np.inf else ""
+        place = shown(p.flat[where])
+        raise ValueError(f"function must be finite and never negative, got {value} at p = {place}.{remedy}")
 
 
 class _End(NamedTuple):
@@ -136,7 +150,7 @@ class _End(NamedTuple):
     @classmethod
     def of(cls, weight: Array, log_distance: Array, what: str, variable: str) -> _End:
         """From ω at the end and at two places before it, with logarithms of the distances to 0 or to 1."""
-        _require_weights(weight, np.exp(log_distance) if variable == "p" else -np.expm1(log_distance), infinite=True)
+        _require_weights(weight, np.exp(log_distance) if variable == "p" else -np.expm1(log_distance))
         powers = [_power(weight[k : k + 2], log_distance[k : k + 2]) for k in (0, 1)]
         if not powers[0] > -2.0:
             raise ValueError(
@@ -181,11 +195,12 @@ def _integrand(loss: LossFromWeight, power: float, z: Array) -> Array:
 @lru_cache(maxsize=32)
 def _table(loss: LossFromWeight) -> _Table:
     """The integrals up to every panel edge; cached outside the loss, which is an immutable parameter."""
-    first = _FARTHEST if np.isfinite(loss._at(sc.expit(_FARTHEST))) else _FAR
-    near_zero, near_one = sc.expit(first + np.array([0.0, 40.0, 80.0])), 1.0 - 0.5 ** np.array([53.0, 45.0, 37.0])
+    first = next((z for z in _FIRSTS if np.isfinite(loss._at(sc.expit(z)))), _FIRSTS[-1])
+    near_zero = sc.expit(first + np.array([0.0, 20.0, 40.0]))
     left = _End.of(loss._at(near_zero), np.log(near_zero), "p ω(p) near 0", "p")
-    right = _End.of(loss._at(near_one), np.log1p(-near_one), "(1-p) ω(p) near 1", "(1-p)")
-    edges = np.union1d(_EDGES[first <= _EDGES], sc.logit(np.asarray(loss.points, dtype=np.float64)))
+    right = _right_end(loss)
+    points = np.append(loss.points, _jumps(loss))
+    edges = np.union1d(_EDGES[first <= _EDGES], sc.logit(points))
     found = halved_panels(partial(_integrand, loss, right.power), edges, (1, -1))
     below, above = left.rest + cumulated(found.integrals[0], 1), right.rest + cumulated(found.integrals[1], -1)
     for doubt, where in (
@@ -202,10 +217,35 @@ def _table(loss: LossFromWeight) -> _Table:
     return _Table(found.edges, below, above, left, right)
 
 
+def _right_end(loss: LossFromWeight) -> _End:
+    """The end at 1. A power as q^30 underflows there, and is found where it does not."""
+    for k in _NEAR_ONE:
+        near_one = 1.0 - 0.5 ** np.array([k, k - 8.0, k - 16.0])
+        weight = loss._at(near_one)
+        if np.all(weight >= SMALLEST_NORMAL):
+            end = _End.of(weight, np.log1p(-near_one), "(1-p) ω(p) near 1", "(1-p)")
+            return end if k == _NEAR_ONE[0] else _End(end.power, 0.0, 0.0, 0.0)
+    return _End.of(weight, np.log1p(-near_one), "(1-p) ω(p) near 1", "(1-p)")._replace(height=0.0, rest=0.0, doubt=0.0)
+
+
+def _jumps(loss: LossFromWeight) -> Array:
+    """Probabilities between which ω changes far more than beside them: both ends of at most 500 intervals.
+
+    An interval in which ω jumps is halved until the jump is found, however narrow a box it belongs to.
+    """
+    ends = []
+    for p in (_EVEN, _EVEN_LOG_ODDS):
+        weight = loss._at(p)
+        change = np.abs(np.diff(weight))
+        beside = np.minimum(np.append(change[1:], np.inf), np.append(np.inf, change[:-1]))
+        jumps = np.flatnonzero(change > 4.0 * beside + _DOUBT * np.maximum(weight[1:], weight[:-1]))
+        largest = jumps[np.argsort(-change[jumps], kind="stable")[:_MOST_JUMPS]]
+        ends += [p[largest], p[largest + 1]]
+    return np.concatenate(ends)
+
+
 def _power(weight: Array, log_distance: Array) -> float:
-    """The power of the distance to an end that ω follows there; 0 where ω is 0, -∞ where it is infinite."""
-    if not np.isfinite(weight).all():
-        return -np.inf
+    """The power of the distance to an end that ω follows there; 0 where ω is 0."""
     if not (weight > 0.0).all():
         return 0.0
     power = float(np.diff(np.log(weight))[0] / np.diff(log_distance)[0])
