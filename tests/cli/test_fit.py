@@ -46,6 +46,22 @@ def test_the_best_is_fitted_and_saved(properly, train, customers):
     assert all(each["name"] in page for each in board)
 
 
+def test_many_rows_are_compared_on_a_sample(train, customers, tmp_path, monkeypatch):
+    """The audit is of the sample, the model of all rows; what is not boosted is fitted to a larger sample."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("properly.comparison.search._MANY_ROWS", 500)
+    monkeypatch.setattr("properly.comparison.search._MOST_ROWS", 300)
+    monkeypatch.setattr("properly.comparison.search._MOST_FITTED", 400)
+    monkeypatch.setattr("properly.comparison.rows._ENOUGH_OF_A_CLASS", 1)
+    summary = fit_table(train, target="left", method="logistic,tree")
+    note = "compared on a sample of 301 rows, and fitted to 600; only boosting to all, others to about 400"
+    assert note in summary["notes"][0]
+    assert summary["rows"] == 600
+    new = pa.table(customers(2000, seed=1))
+    assert log_loss(new["left"].to_numpy(zero_copy_only=False), load("model.skops").predict_proba(new)) < 0.69
+    assert ">301<" in Path("fit.html").read_text(encoding="utf-8")
+
+
 def test_what_is_shown(properly, train):
     done = properly("fit", train, "--target", "left", *TWO, "-o", "m.skops", "--report", "r.html")
     assert "600 rows, 5 features, 2 classes" in done.out

@@ -216,11 +216,11 @@ def test_few_rows_are_divided_twice(rows):
 
 def test_many_rows_are_compared_on_a_sample(rows, monkeypatch):
     X, y = rows
-    monkeypatch.setattr("properly.comparison.best._MANY_ROWS", 1000)
-    monkeypatch.setattr("properly.comparison.best._MOST_ROWS", 400)
+    monkeypatch.setattr("properly.comparison.search._MANY_ROWS", 1000)
+    monkeypatch.setattr("properly.comparison.search._MOST_ROWS", 400)
     monkeypatch.setattr("properly.comparison.rows._ENOUGH_OF_A_CLASS", 1)
     model = BestProbabilities("logistic,tree").fit(X, y)
-    assert "models were compared on a sample of 401 rows, and fitted to all" in model.notes_
+    assert f"models were compared on a sample of 401 rows, and fitted to {len(y):,}" in model.notes_
     assert model.comparison_.n_rows == 401
     whole = next(part.model.classifier for part in model.parts_ if part.name == "logistic").features_
     assert_allclose(whole.mean_, X.mean(axis=0))

@@ -5,10 +5,12 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from numpy.testing import assert_array_equal
 from scipy import sparse
+from sklearn.base import BaseEstimator
 
 from properly.boosting import ProperBoostingClassifier
-from properly.inputs.features import seen_categories
+from properly.inputs.features import seen_categories, training_table
 from properly.maxent import MaxentFeatures
 from properly.tree import ProperTreeClassifier
 
@@ -203,3 +205,18 @@ def test_errors_have_the_same_words_everywhere(model):
     text = np.array([["much", 1], ["little", 2]] * 20, dtype=object)
     with pytest.raises(ValueError, match=r"column 0 (holds text|does not hold numbers).*'much'.*or name it in categor"):
         model().fit(text, y)
+
+
+def test_codes_are_not_copied():
+    """The table may be large; other numbers than 0, 1, 2, ... have to be replaced."""
+    X = np.array([[0.5, 0.0], [1.5, 2.0], [2.5, np.nan], [3.5, 1.0]])
+    found, _, categories = training_table(
+        BaseEstimator(), X, [0, 1, 0, 1], [1], dtype=np.float64, ensure_all_finite="allow-nan"
+    )
+    assert np.shares_memory(found, X)
+    assert_array_equal(categories[1], [0.0, 1.0, 2.0])
+    other = X + np.array([0.0, 3.0])
+    found, _, _ = training_table(
+        BaseEstimator(), other, [0, 1, 0, 1], [1], dtype=np.float64, ensure_all_finite="allow-nan"
+    )
+    assert_array_equal(found, X)

@@ -1,10 +1,13 @@
 """Columns become numbers by what they mean, and what does not fit is told with column and row."""
 
+import pickle
+
 import numpy as np
 import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from properly import load, save
 from properly.tables import LinearFeatures, TableEncoder, TableError
 from properly.tables.encoder import UnseenCategories
 
@@ -231,3 +234,21 @@ def test_the_unit_does_not_matter(unit):
 def test_a_constant_column_stays_small():
     X = np.full((10, 1), 0.1 + 0.2)
     assert np.abs(LinearFeatures().fit(X).transform(X)).max() < 1e-12
+
+
+def test_many_columns_and_categories_are_one_object_of_a_model_file(tmp_path):
+    """Otherwise such a file would hold more objects than may be loaded."""
+    texts = [f"level {k}" for k in range(150)]
+    columns = {f"x{j}": np.arange(150.0) for j in range(2500)} | {f"c{j}": texts for j in range(200)}
+    encoder = TableEncoder().fit(columns)
+    save(encoder, tmp_path / "encoder.skops")
+    assert load(tmp_path / "encoder.skops").columns_ == encoder.columns_
+    assert pickle.loads(pickle.dumps(encoder)).columns_ == encoder.columns_
+    assert not hasattr(pickle.loads(pickle.dumps(TableEncoder())), "columns_")
+
+
+def test_columns_of_older_model_files():
+    encoder = TableEncoder().fit({"x": [1.0, 2.0], "c": ["a", "b"]})
+    older = TableEncoder()
+    older.__setstate__({"categories": (), "max_categories": 200, "missing": "allow", "columns_": encoder.columns_})
+    assert older.columns_ == encoder.columns_

@@ -77,9 +77,10 @@ class Boosted(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Rows, as they are and as LightGBM has binned them."""
+    """Rows: their class codes, their weights, and their features as LightGBM has binned them."""
 
-    rows: Rows
+    codes: Indices
+    weight: Array
     dataset: Any
 
 
@@ -101,26 +102,25 @@ class Trainer:
     ) -> None:
         self.lightgbm = require("lightgbm", "boosting")
         self.n_classes, self.params, self.mean_weight = n_classes, params, rows.weight.mean()
-        rows = rows._replace(weight=scaled_weights(rows.weight))
-        self.whole = Part(rows, self._dataset(rows, categorical_feature=categorical))
+        self.whole = self._binned(rows, categorical_feature=categorical)
         self.whole.dataset.construct()
         if held_out is not None:
-            held_out = held_out._replace(weight=scaled_weights(held_out.weight))
-            self.pairs = [(self.whole, Part(held_out, self._dataset(held_out, reference=self.whole.dataset)))]
+            self.pairs = [(self.whole, self._binned(held_out, reference=self.whole.dataset))]
         else:
             self.pairs = [(self._part(train), self._part(test)) for train, test in splits]
         # with more rows, the loss is smallest after more trees
-        self.more = len(rows.codes) / max((len(train.rows.codes) for train, _ in self.pairs), default=1)
+        self.more = len(rows.codes) / max((len(train.codes) for train, _ in self.pairs), default=1)
         self.n_features = rows.X.shape[1]
         self.splittable = any(self.whole.dataset.feature_num_bin(feature) > 1 for feature in range(self.n_features))
 
-    def _dataset(self, rows: Rows, **options: Any) -> Any:
+    def _binned(self, rows: Rows, **options: Any) -> Part:
         labels = np.zeros(len(rows.codes))  # objective and losses have the labels, LightGBM needs none
-        return self.lightgbm.Dataset(rows.X, labels, params=self.params, **options)
+        dataset = self.lightgbm.Dataset(rows.X, labels, params=self.params, **options)
+        return Part(rows.codes, scaled_weights(rows.weight), dataset)
 
     def _part(self, rows: Indices) -> Part:
-        rows = np.sort(rows)
-        return Part(self.whole.rows.take(rows), self.whole.dataset.subset(rows, params=self.params).construct())
+        rows, (codes, weight, dataset) = np.sort(rows), self.whole
+        return Part(codes[rows], weight[rows], dataset.subset(rows, params=self.params).construct())
 
     def boost(self, composite: AnyComposite, positive: int, growths: Sequence[Growth], limits: Limits) -> Boosted:
         """Boost the score of the class with the code `positive`, or those of a softmax."""
@@ -154,7 +154,7 @@ class Trainer:
         def grown(growth: Growth, pairs: Sequence[tuple[Part, Part]]) -> Judge:
             return Judge(self, growth, pairs, composite, positive, limits)
 
-        held_out = np.cumsum([len(test.rows.codes) for _, test in self.pairs])
+        held_out = np.cumsum([len(test.codes) for _, test in self.pairs])
         few = self.pairs[: int(np.searchsorted(held_out, _ENOUGH_HELD_OUT)) + 1] if len(growths) > 1 else self.pairs
         best = min((grown(growth, few) for growth in growths), key=lambda judge: judge.smallest)
         judge = best if len(few) == len(self.pairs) else grown(best.growth, self.pairs)
@@ -170,12 +170,10 @@ class Fit:
     ) -> None:
         self.composite, self.added = composite, [0]  # trees after each round
         parts = [train] if test is None else [train, test]
-        self.labels, *self.held_out = (
-            Labels(composite._targets(part.rows.codes, positive), part.rows.weight) for part in parts
-        )
+        self.labels, *self.held_out = (Labels(composite._targets(part.codes, positive), part.weight) for part in parts)
         self.start = self.labels.start(composite, trainer.n_classes)
         for part in parts:
-            part.dataset.set_init_score(np.repeat(self.start, len(part.rows.codes)))  # score after score
+            part.dataset.set_init_score(np.repeat(self.start, len(part.codes)))  # score after score
         params = {**trainer.params, **growth.params(trainer.mean_weight), "num_class": len(self.start)}
         self.booster = trainer.lightgbm.Booster(params, train.dataset)
         if test is not None:

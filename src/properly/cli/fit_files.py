@@ -160,11 +160,10 @@ def _importances(best: BestProbabilities, rows: Rows, seed: int) -> Importances 
 
 def _audit(comparison: Comparison, rows: Rows, classes: list[str], seed: int) -> Audit:
     """Of the chosen model's probabilities for held-out rows; where folds were made twice, of the first time."""
-    n_rows = len(rows.labels.codes)
-    at = comparison.judged[:n_rows]
+    at = comparison.judged_rows
     return properly.audit.audit(
         rows.labels.codes[at],
-        comparison.probabilities[comparison.choice][:n_rows][at],
+        comparison.chosen_probabilities,
         sample_weight=None if rows.weight is None else rows.weight[at],
         cluster=None if rows.group is None else rows.group[at],
         classes=range(len(classes)),

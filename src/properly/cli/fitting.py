@@ -84,15 +84,12 @@ def read_rows(file: properly.tables.TableFile, roles: Roles) -> Rows:
     labels, weight = tables.targets.read_target(data, path, roles.target, positive=roles.positive, weight=roles.weight)
     encoder = tables.TableEncoder(roles.categories).fit(data.select(columns), source=path)
     X = encoder.transform(data, source=path)
-    return Rows(
-        encoder,
-        X,
-        labels,
-        weight,
-        None if roles.group is None else tables.targets.group_codes(data.column(roles.group), path, roles.group),
-        None if roles.time is None else tables.targets.times(data.column(roles.time), path, roles.time),
-        column_warnings(data, encoder, X, labels.codes),
-    )
+    group = None if roles.group is None else tables.targets.group_codes(data.column(roles.group), path, roles.group)
+    time = None if roles.time is None else tables.targets.times(data.column(roles.time), path, roles.time)
+    rows = Rows(encoder, X, labels, weight, group, time, column_warnings(data, encoder, X, labels.codes))
+    del data
+    tables.base.arrow.default_memory_pool().release_unused()  # the table is as large as X
+    return rows
 
 
 def validation(roles: Roles, n_folds: int, repeats: int, seed: int) -> str:

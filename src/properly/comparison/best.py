@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from time import perf_counter
 from typing import Any, Self
 
@@ -15,10 +15,10 @@ from sklearn.utils import Tags
 from properly.calibration.methods import METHODS
 from properly.classifier import LogScoreClassifier, difference
 from properly.comparison.averaging import cross_weighted
-from properly.comparison.candidates import CANDIDATES, Setting, build_candidates, checked_methods
+from properly.comparison.candidates import CANDIDATES, WIDE, Setting, build_candidates, checked_methods
 from properly.comparison.comparing import CALIBRATED, as_good, ranked
 from properly.comparison.rows import Rows
-from properly.comparison.search import Search, mean_log_loss
+from properly.comparison.search import Data, Search, mean_log_loss
 from properly.inputs.features import known_table, training_table
 from properly.inputs.frames import column_at, is_frame, missing_in
 from properly.inputs.labels import checked_labels
@@ -38,7 +38,6 @@ _AVERAGE_REASON = (
     "averages vary less from sample to sample, and its score exceeds the best by no more than two standard errors of "
     "the difference"
 )
-_MANY_ROWS, _MOST_ROWS = 50_000, 20_000  # of more than the first, the second are drawn to compare models
 _FEW_LEVELS = 10
 _TIE = 1e-4  # scores that differ by a smaller share are taken as equal
 _FEW_ROWS = 1_000  # with fewer, folds are made several times
@@ -78,8 +77,9 @@ class BestProbabilities(LogScoreClassifier):
         such as {"fraud": 0.002} if the labels do not tell which class is the positive one. Two classes only.
     cv : int, default 5
         The number of folds; lowered to the number of rows (or groups) of the rarest class. With fewer than 1,000 rows
-        the rows are divided twice, in two ways. Of more than 50,000 rows a sample of 20,000 is used to compare models,
-        and all to fit what is chosen.
+        the rows are divided twice, in two ways (once if there are more than 300 columns). Of more than 50,000 rows a
+        sample of 20,000 is used to compare models, of tables with more than ten million cells one of ten million. What
+        is chosen is fitted to all rows, or, if it is not boosted, to 200,000; `notes_` say so.
     categorical_features : sequence of int, str or bool, or None, default None
         Which columns hold categories, besides those of a data frame's own type for them.
     time_budget : float, optional
@@ -165,18 +165,15 @@ class BestProbabilities(LogScoreClassifier):
         weight = checked_weight(sample_weight, len(codes))
         self.log_ratio_ = self._prior_change(codes, weight)
         n_counted = len(codes) if weight is None else int(np.count_nonzero(weight))
-        repeats = _REPEATS if n_counted < _FEW_ROWS else 1
+        repeats = _REPEATS if n_counted < _FEW_ROWS and X.shape[1] <= WIDE else 1
         rows = Rows.divided(names, codes, self.cv, sample_weight, self.random_state, group, time, True, repeats)
         setting = _setting(X, rows, list(self.categories_), self.random_state)
         options, notes = build_candidates(methods, setting)
-        compared, at = rows.sampled(_MOST_ROWS, self.random_state) if n_counted > _MANY_ROWS else (rows, slice(None))
-        if compared is not rows:
-            notes.insert(0, f"models were compared on a sample of {len(compared.codes):,} rows, and fitted to all")
+        data = Data.drawn(X, rows, setting.n_features, self.random_state)
+        notes = data.notes + notes
         self.interrupted_ = False
         with reported(self.progress, "Fitting") as tell:
-            self._ongoing = Search(
-                X[at], compared, X, rows, self.calibration, notes, tell, self.time_budget, "auto" in methods
-            )
+            self._ongoing = Search(data, self.calibration, notes, tell, self.time_budget, "auto" in methods)
             try:
                 self._ongoing.run(options)
                 self._finish(self._ongoing)
@@ -230,6 +227,7 @@ class BestProbabilities(LogScoreClassifier):
         self.comparison_ = ranked(
             found, seconds, search.rows, random_state=self.random_state, choice=choice, reason=reason
         )
+        self.comparison_ = replace(self.comparison_, sample=search.data.sample)
         choice = self.comparison_.choice
         self.parts_ = (
             search.parts(mean_log_loss(found[AVERAGE], search.rows)) if choice == AVERAGE else [search.alone(choice)]
@@ -322,4 +320,4 @@ def _setting(X: Array, rows: Rows, categorical: list[int], seed: int) -> Setting
     levels = {j: len(np.unique(X[:, j])) for j in categorical}
     n_features = X.shape[1] - len(categorical) + sum(min(count, 31) for count in levels.values())
     unordered = tuple(j for j, count in levels.items() if count > _FEW_LEVELS)
-    return Setting(class_rows, categorical, seed, n_features, unordered=unordered)
+    return Setting(class_rows, categorical, seed, n_features, unordered=unordered, n_columns=X.shape[1])

@@ -13,8 +13,9 @@ _CS = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)  # from the strongest penalty
 _WIDTHS = (0.1, 0.3, 1.0)
 _LEAVES = (1, 5)  # rows in a leaf of a forest: few suit tables with little noise, many others
 _MANY_ROWS = 5_000  # with more, the trees of a forest are fewer, and one size of leaves is tried
-_FOREST_ROWS = 20_000  # that a tree of a forest sees at most
 _MOST_CELLS = 5e6  # of numbers whose effect may bend: with seven columns each, a matrix of 280 MB
+WIDE = 300  # columns: with more, boosted trees are fewer and their steps longer, and folds are made once
+_FAST, _FEWER_TREES = 0.1, 500  # for boosting of many rows or columns
 _ROUGH = 1e-4  # tolerance of fits that are chosen from: their loss is right to 1e-8
 
 
@@ -27,6 +28,7 @@ class Setting(NamedTuple):
     n_features: int = 1  # of a linear model: numbers, and categories
     number: float = 0.0  # what stands after the colon
     unordered: tuple[int, ...] = ()  # the columns with so many categories that their order tells nothing
+    n_columns: int = 1
 
     @property
     def n_rows(self) -> int:
@@ -113,8 +115,6 @@ def _forest(name: str, leaf: int) -> Callable[[Setting], Iterator[Option]]:
             "n_jobs": -1 if many else None,
             "random_state": setting.seed,
         }  # few rows are slower with threads
-        if setting.n_rows > _FOREST_ROWS:
-            given |= {"bootstrap": True, "max_samples": _FOREST_ROWS / setting.n_rows}
         for each in (leaf,) if many else _LEAVES:
             yield Option(None, getattr(ensemble, name)(100 if many else 150, min_samples_leaf=each, **given))
 
@@ -138,9 +138,15 @@ def _boosting(extra_trees: bool) -> Callable[[Setting], Iterator[Option]]:
             tried += [(growth, setting.categorical) for growth, _ in tried if not growth.l2_regularization]
         for growth, categories in tried:
             given: dict[str, Any] = {"categorical_features": categories or None, "random_state": setting.seed}
-            yield Option(None, ProperBoostingClassifier(**growth._asdict(), **given), own_folds=True)
+            classifier = ProperBoostingClassifier(**growth._asdict(), **given)
+            yield Option(None, faster(classifier) if setting.n_columns > WIDE else classifier, own_folds=True)
 
     return settings
+
+
+def faster(boosting: Any) -> Any:
+    """With fewer trees and longer steps, for large tables."""
+    return boosting.set_params(learning_rate=_FAST, n_estimators=_FEWER_TREES)
 
 
 def _tree(setting: Setting) -> Any:

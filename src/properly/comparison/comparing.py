@@ -82,6 +82,9 @@ class Comparison:
     classes : array of shape (n_classes,)
     repeats : int
         How many times the rows were divided into folds. The loss of a row is its mean over these.
+    sample : array of int, or None
+        The numbers of the rows that were compared, if they are a sample of those given. `probabilities`, `folds` and
+        `judged` are of these.
     """
 
     score_name: str
@@ -101,11 +104,24 @@ class Comparison:
     classes: NDArray[Any]
     repeats: int = 1
     reason: str = ""
+    sample: NDArray[np.intp] | None = None
 
     @property
     def n_rows(self) -> int:
         """The number of rows by which candidates are scored, each counted once."""
         return int(self.judged.sum()) // self.repeats
+
+    @property
+    def judged_rows(self) -> NDArray[np.intp]:
+        """The numbers of the rows by which candidates are scored, among those given."""
+        at = np.flatnonzero(self.judged[: len(self.judged) // self.repeats])
+        return at if self.sample is None else self.sample[at]
+
+    @property
+    def chosen_probabilities(self) -> Array:
+        """Held-out probabilities of the chosen candidate for `judged_rows`, from the first division into folds."""
+        n_rows = len(self.judged) // self.repeats
+        return self.probabilities[self.choice][:n_rows][self.judged[:n_rows]]
 
     @property
     def best(self) -> str:

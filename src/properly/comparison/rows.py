@@ -13,7 +13,7 @@ from properly.inputs.frames import missing_in
 from properly.inputs.weights import checked_weight
 from properly.numeric.probabilities import Array
 
-_ENOUGH_OF_A_CLASS, _MOST_SAMPLED = 200, 50_000  # rows of a sample
+_ENOUGH_OF_A_CLASS, _MORE = 200, 2.5  # rows of a sample, which may be so many times as large for them
 
 
 class Rows(NamedTuple):
@@ -68,7 +68,7 @@ class Rows(NamedTuple):
     def sampled(self, most: int, random_state: int) -> tuple[Self, NDArray[np.intp]]:
         """About so many rows, each class with its share, and their numbers; more if the rarest class would have few."""
         n_rows, counts = len(self.codes), np.bincount(self.codes)
-        most = min(max(most, n_rows * _ENOUGH_OF_A_CLASS // max(int(counts.min()), 1)), _MOST_SAMPLED)
+        most = min(max(most, n_rows * _ENOUGH_OF_A_CLASS // max(int(counts.min()), 1)), int(_MORE * most))
         if n_rows <= most:
             return self, np.arange(n_rows)
         random = np.random.RandomState(random_state)

@@ -7,9 +7,10 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from threading import Lock
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from properly.comparison.averaging import average_weights, cross_weighted
@@ -22,6 +23,9 @@ from properly.progress import Tell
 
 _LEAST_SHARE = 0.02  # of the weights of an average; parts with less are left out
 _CELLS_FOR_THREADS = 1_000_000
+_MANY_ROWS, _MOST_ROWS = 50_000, 20_000  # of more than the first, the second are drawn to compare models
+_MOST_CELLS, _ENOUGH_ROWS = 10_000_000, 1_000  # that are compared; of the widest tables so many rows nevertheless
+_MOST_FITTED = 200_000  # rows of what is not boosted, and of its features as many as half the table
 _OF_THE_DATA = (ValueError, ArithmeticError, MemoryError)  # errors that data can cause; others are faults of the code
 
 
@@ -45,6 +49,38 @@ class Part:
     model: CalibratedPart
 
 
+class Data(NamedTuple):
+    """The rows that candidates are compared on, all or a sample, and those that the result is fitted to."""
+
+    X: Array
+    rows: Rows
+    whole_X: Array
+    whole_rows: Rows
+    most_fitted: int  # rows, of models that are not boosted
+    sample: NDArray[np.intp] | None  # the numbers of the rows that are compared, if they are not all
+
+    @classmethod
+    def drawn(cls, X: Array, rows: Rows, n_features: int, seed: int) -> Self:
+        """All rows of tables of usual size; `n_features` are those of a linear model."""
+        counted = len(rows.codes) if rows.weight is None else int(np.count_nonzero(rows.weight))
+        most = _MOST_ROWS if counted > _MANY_ROWS else len(rows.codes)
+        most = min(most, max(_MOST_CELLS // X.shape[1], _ENOUGH_ROWS))
+        cells = max(_MOST_CELLS, X.size // 2)
+        most_fitted = max(min(_MOST_FITTED, cells // max(n_features, 1)), most)
+        compared, at = rows.sampled(most, seed)
+        if compared is rows:
+            return cls(X, rows, X, rows, most_fitted, None)
+        return cls(X[at], compared, X, rows, most_fitted, at)
+
+    @property
+    def notes(self) -> list[str]:
+        if self.sample is None:
+            return []
+        n_rows, n_compared = len(self.whole_rows.codes), len(self.sample)
+        others = f"; only boosting to all, others to about {self.most_fitted:,}" if n_rows > self.most_fitted else ""
+        return [f"models were compared on a sample of {n_compared:,} rows, and fitted to {n_rows:,}{others}"]
+
+
 class OutOfTime(Exception):
     """The time budget is used up."""
 
@@ -54,17 +90,14 @@ class Search:
 
     def __init__(
         self,
-        X: Array,
-        rows: Rows,
-        whole_X: Array,
-        whole_rows: Rows,
+        data: Data,
         calibration: str,
         notes: list[str],
         tell: Tell,
         time_budget: float | None,
         skip_failing: bool,
     ) -> None:
-        self.X, self.rows, self.whole = X, rows, (whole_X, whole_rows)
+        self.data, self.X, self.rows = data, data.X, data.rows
         self.calibration, self.notes, self.tell = calibration, notes, tell
         self.deadline = np.inf if time_budget is None else perf_counter() + time_budget
         self.skip_failing = skip_failing
@@ -104,7 +137,7 @@ class Search:
                 after = None if self.calibration == "none" else calibrated(tuned.log_p, self.rows, self._method)
                 found, fitted = Tried.of(name, tuned, after, self.calibration, self.rows), None
                 if found.score <= min((each.score for each in self.tried.values()), default=np.inf):
-                    fitted = fit_to_all(tuned, *self.whole)
+                    fitted = self._fitted_to_all(tuned)
         except OutOfTime:
             self.notes.append(f"{name} was given up: the time budget was used up")
             return
@@ -116,6 +149,9 @@ class Search:
         self.tried[name] = found._replace(seconds=perf_counter() - start)
         if fitted is not None:
             self.fitted, self.best = {name: fitted}, name
+
+    def _fitted_to_all(self, tuned: Tuned) -> Any:
+        return fit_to_all(tuned, self.data.whole_X, self.data.whole_rows, self.data.most_fitted)
 
     @property
     def _method(self) -> str:
@@ -170,7 +206,7 @@ class Search:
         tuned = self.tried[name].tuned
         if name not in self.fitted:
             self.tell(0.97, f"{name}, on all rows")
-            self.fitted[name] = fit_to_all(tuned, *self.whole)
+            self.fitted[name] = self._fitted_to_all(tuned)
         return CalibratedPart(
             self.fitted[name], calibrator_for(tuned.log_p, self.rows, self._method) if with_calibration else None
         )

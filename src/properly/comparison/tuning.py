@@ -14,7 +14,7 @@ from sklearn.utils.validation import has_fit_parameter
 from properly.calibration.base import Calibrator
 from properly.calibration.methods import calibrator_of
 from properly.classifier import difference, log_probabilities
-from properly.comparison.candidates import Option
+from properly.comparison.candidates import Option, faster
 from properly.comparison.rows import Rows
 from properly.crossfit import Mask
 from properly.inputs.scores import LogProbabilityReader
@@ -23,7 +23,7 @@ from properly.numeric.arrays import floats, namespace
 from properly.numeric.probabilities import Array
 from properly.tables.models import WithFeatures
 
-_FAST, _FEWER_TREES = 0.1, 500  # for boosting of many rows
+_FOREST_ROWS = 20_000  # that a tree of a forest sees at most
 _KEPT_BYTES = 200_000_000  # of features of the folds; more are computed again for every setting
 
 
@@ -191,8 +191,13 @@ def _all_classes(classifier: Any, X: Array, n_classes: int) -> Array:
 
 
 def with_folds(classifier: Any, rows: Rows, at: NDArray[np.intp]) -> Any:
-    """A new classifier; if it divides rows itself and groups or times matter, in the folds of the rows at hand."""
+    """A new classifier; if it divides rows itself and groups or times matter, in the folds of the rows at hand.
+
+    A tree of a forest sees at most 20,000 rows.
+    """
     classifier = clone(classifier)
+    if "bootstrap" in classifier.get_params(deep=False) and len(at) > _FOREST_ROWS:
+        classifier.set_params(bootstrap=True, max_samples=_FOREST_ROWS / len(at))
     if (rows.groups is None and not rows.forward) or "cv" not in classifier.get_params(deep=False):
         return classifier
     n_classes = len(np.unique(rows.codes[at]))
@@ -200,15 +205,22 @@ def with_folds(classifier: Any, rows: Rows, at: NDArray[np.intp]) -> Any:
     return classifier.set_params(cv=whole) if whole else classifier
 
 
-def fit_to_all(tuned: Tuned, X: Array, rows: Rows) -> Any:
-    """The chosen setting, fitted to all rows, of which those that it was compared on may be a sample."""
+def fit_to_all(tuned: Tuned, X: Array, rows: Rows, most: int) -> Any:
+    """The chosen setting, fitted to all rows, of which those that it was compared on may be a sample.
+
+    What is not boosted is fitted to about `most` rows, if there are more.
+    """
     compared = len(tuned.log_p) == rows.folds.size
     if tuned.fitted is not None and compared:
         return tuned.fitted
-    option, everything = tuned.option, np.arange(len(rows.codes))
+    option = tuned.option
+    if not option.own_folds and len(rows.codes) > most:
+        rows, at = rows.sampled(most, 0)
+        X = X[at]
+    everything = np.arange(len(rows.codes))
     classifier = with_folds(option.classifier, rows, everything)
     if option.own_folds:
-        classifier.set_params(cv=rows.splits(0, everything)[-1:], learning_rate=_FAST, n_estimators=_FEWER_TREES)
+        faster(classifier).set_params(cv=rows.splits(0, everything)[-1:])
     if option.features is None:
         return _fitted(classifier, X, rows, everything)
     if isinstance(classifier, ProperLinearClassifier):

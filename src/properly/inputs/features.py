@@ -270,15 +270,17 @@ def _has_numbers_only(X: Any) -> bool:
 
 
 def _numbers(X: Any, categories: Categories) -> Array:
-    """X as float64, column by column, categories as codes."""
-    columns = []
-    for position, name in enumerate(column_names(X)):
-        values = np.asarray(column_at(X, position))
-        if position in categories:
-            columns.append(_codes(values, categories[position], name))
-        else:
-            columns.append(_as_numbers(values, name, "categorical_features"))
-    return np.column_stack(columns)
+    """X as float64, categories as codes; X itself, not a copy, if that is what it holds."""
+    names = column_names(X)
+    codes = {j: _codes(np.asarray(column_at(X, j)), known, names[j]) for j, known in categories.items()}
+    plain = type(X) is np.ndarray and X.dtype == np.float64
+    if plain and all(np.array_equal(X[:, j], each, equal_nan=True) for j, each in codes.items()):
+        return X
+    result = np.empty((X.shape[0], len(names)))
+    for j, name in enumerate(names):
+        values = np.asarray(column_at(X, j))
+        result[:, j] = codes[j] if j in codes else _as_numbers(values, name, "categorical_features")
+    return result
 
 
 def _as_numbers(values: NDArray[Any], name: Any, parameter: str) -> Array:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -149,6 +150,21 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     @property
     def categorical_(self) -> list[int]:
         return [j for j, column in enumerate(self.columns_) if column.kind == "category"]
+
+    def __getstate__(self) -> dict[str, Any]:
+        # One text: thousands of columns or categories would be more objects than a model file may hold.
+        state = dict(super().__getstate__())
+        if "columns_" in state:
+            state["columns_"] = json.dumps([asdict(column) for column in self.columns_])
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if isinstance(state.get("columns_"), str):  # older files hold the columns themselves
+            found = [
+                Column(**{**each, "categories": tuple(each["categories"])}) for each in json.loads(state["columns_"])
+            ]
+            state = {**state, "columns_": found}
+        super().__setstate__(state)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         check_is_fitted(self, "columns_")
