@@ -13,6 +13,7 @@ from sklearn.base import clone
 from properly.engines import Spark
 from properly.engines.description import Part
 from properly.engines.partitioned import mapped
+from properly.engines.spark import column_of
 from properly.inputs.optional import require
 from properly.kernels import Block
 from properly.persistence import load, save
@@ -144,7 +145,9 @@ class SparkModel(_Columns, Model):
         numbers = [f"p{k}" for k in range(len(classes))]
         kind = f"struct<{', '.join(f'{name}: double' for name in numbers)}, place: int>"
         predicted = sql.pandas_udf(_prediction(self.estimator, rows.vectors), kind)
-        result = dataset.withColumn(self.uid, predicted(sql.struct(*rows.columns())))
+        result = dataset.withColumn(
+            self.uid, predicted(sql.struct(*(column_of(dataset, name) for name in rows.columns.features)))
+        )
         probability = array_to_vector(sql.array(*(result[self.uid][name] for name in numbers)))
         labels = classes if isinstance(classes[0], str) else list(map(float, classes))
         prediction = sql.element_at(sql.array(*map(sql.lit, labels)), result[self.uid]["place"] + 1)

@@ -1,14 +1,18 @@
 """Commands on folders of files, which are counted or read in batches and never held in memory."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
-from properly.cli import audit_table, calibrate_table, predict_table
+from properly import load
+from properly.cli import audit_table, calibrate_table, fit_table, predict_table
 from properly.inputs.misuse import Misuse
 from properly.tables import TableError, TableFolder, folders
+from properly.tables.encoder import UnseenCategories
 
 RNG = np.random.default_rng(0)
 N = 3000
@@ -84,6 +88,97 @@ def test_calibrate_and_predict(folder, method):
     assert predict_table("found.skops", folder)["output"].startswith("rows-scored.")
 
 
+TOWNS = np.array(["Bath", "Oslo", "Rome"])[RNG.integers(0, 3, N)]
+HEIGHT = np.where(RNG.random(N) < 0.1, np.nan, RNG.normal(size=N))
+
+
+@pytest.fixture
+def features(folder):
+    """The same rows with a column of categories, and one with missing values."""
+    for path in folder.rglob("*.*"):
+        rows = slice(*(1000 * (int(path.stem) + k) for k in (0, 1)))
+        part = FRAME[rows].assign(town=TOWNS[rows], height=HEIGHT[rows]).drop(columns="p")
+        part.to_csv(path, index=False) if path.suffix == ".csv" else part.to_parquet(path)
+    FRAME.assign(town=TOWNS, height=HEIGHT).drop(columns="p").to_parquet("whole.parquet")
+    return folder
+
+
+OF_FIT = {"target": "y", "ignore": ["g"], "weight": "w", "method": "logistic,probit", "folds": 3}
+
+
+def predicted(model):
+    predict_table(model, "whole.parquet", output="found.parquet")
+    return pd.read_parquet("found.parquet")["probability_yes"].to_numpy()
+
+
+@pytest.mark.parametrize("rate", [None, 0.1])
+def test_fit(features, monkeypatch, rate):
+    """All rows are drawn, and weigh as much; the drawn ones are the same table, in another order of the folds."""
+    options = OF_FIT | {"population_rate": rate}
+    fit_table("whole.parquet", **options, single=True, calibration="none", output="whole.skops")
+    (features.parent / "scratch").mkdir()
+    found = fit_table(features, **options, output="found.skops", cache="scratch")
+    assert found["rows"] == N
+    assert "then fitted to all 3,000" in found["notes"][-1]
+    assert not list((features.parent / "scratch").iterdir())
+    np.testing.assert_allclose(predicted("found.skops"), predicted("whole.skops"), atol=1e-6)
+
+
+def test_fit_to_drawn_rows_and_then_all(features, monkeypatch):
+    """With the settings chosen on a few rows, the coefficients are those of all rows."""
+    monkeypatch.setattr("properly.cli.fitting.SAMPLED", 400)
+    found = fit_table(features, **OF_FIT, output="found.skops")
+    assert "on 400 rows drawn at random" in found["notes"][-1]
+    assert found["rows"] == N
+    model = load("found.skops")
+    inside = model.classifier.parts_[0].model.classifier
+    table = pd.read_parquet("whole.parquet")
+    X = inside.features_.transform(model.encoder.transform(table))
+    whole = clone(inside.classifier_).fit(X, table["y"] == "yes", table["w"])
+    np.testing.assert_allclose(inside.classifier_.coef_, whole.coef_, atol=1e-3)  # of the rough fits of a search
+
+
+@pytest.mark.parametrize("method", ["gev", "tailored:0.2", "firth", "cloglog"])
+def test_every_linear_method_is_fitted_to_folders(features, method):
+    options = OF_FIT | {"method": method, "weight": None}
+    if method in ("gev", "firth"):
+        options["positive"] = "yes"
+    assert fit_table(features, **options, output="found.skops")["chosen"].startswith(method.partition(":")[0])
+    assert np.isfinite(predicted("found.skops")).all()
+
+
+def test_what_fit_refuses(features):
+    with pytest.raises(Misuse, match="boosting needs all rows in memory; of a table of any size are fitted: logistic"):
+        fit_table(features, target="y", method="boosting")
+    with pytest.raises(Misuse, match="use properly calibrate after it"):
+        fit_table(features, target="y", calibration="platt")
+    with pytest.raises(Misuse, match="cache must be an existing folder"):
+        fit_table(features, target="y", cache="none")
+    with pytest.raises(Misuse, match="cache is for folders"):
+        fit_table("whole.parquet", target="y", cache=".")
+
+
+def test_what_no_drawn_row_has(features, monkeypatch):
+    """A text among numbers and a class that were not drawn are named with their file and row."""
+    monkeypatch.setattr("properly.cli.fitting.SAMPLED", 200)
+    path = next(features.rglob("2.*"))
+    for column, value, message in (("height", "tall", "'tall'"), ("y", "perhaps", "'perhaps' is so rare")):
+        if path.suffix == ".csv":
+            before = path.read_text(encoding="utf-8")
+            part = pd.read_csv(path, dtype=object)
+            part.loc[998, column] = value
+            part.to_csv(path, index=False)
+            with pytest.raises(TableError, match=rf"2\.csv, column '{column}', row 999: .*{message}"):
+                fit_table(features, **OF_FIT)
+            path.write_text(before, encoding="utf-8")
+        elif column == "y":
+            part = pd.read_parquet(path)
+            part["y"] = part["y"].where(np.arange(len(part)) != 998, value)
+            part.to_parquet(path)
+            with pytest.raises(TableError, match=rf"2\.parquet, column 'y', row 999: .*{message}"):
+                fit_table(features, **OF_FIT)
+
+
 def test_large_files_are_counted(folder, monkeypatch):
     whole = audit_table("whole.parquet", target="y", probability="p")
     monkeypatch.setattr(folders, "LARGE", 1000)
@@ -137,6 +232,51 @@ def test_a_dask_cluster(folder, dask_client):
     options = {"target": "y", "probability": "p", "group": "g", "weight": "w"}
     found = audit_table(folder, **options, dask=dask_client.scheduler.address)
     same(numbers(found), numbers(audit_table("whole.parquet", **options)))
+
+
+@pytest.mark.xdist_group("dask")
+@pytest.mark.parametrize("rate", [None, 0.1])
+def test_fit_by_a_dask_cluster(features, dask_client, rate):
+    options = OF_FIT | {"dask": dask_client.scheduler.address}
+    if not list(features.glob("*.parquet")):
+        with pytest.raises(Misuse, match="a Dask cluster reads Parquet files"):
+            fit_table(features, **options)
+        return
+    fit_table(features, **OF_FIT, population_rate=rate, output="whole.skops")
+    found = fit_table(features, **options, population_rate=rate, output="found.skops")
+    assert found["rows"] == N
+    np.testing.assert_allclose(predicted("found.skops"), predicted("whole.skops"), atol=1e-6)
+
+
+@pytest.mark.xdist_group("dask")
+def test_predict_by_a_dask_cluster(features, dask_client, monkeypatch):
+    scheduler = dask_client.scheduler.address
+    fit_table("whole.parquet", **OF_FIT, output="model.skops")
+    strange = FRAME[:5].assign(town="Paris", height=0.0).drop(columns="p")
+    if any(features.glob("*.csv")):
+        strange.to_csv(features / "3.csv", index=False)
+    else:
+        strange.to_parquet(features / "3.parquet")
+    with pytest.warns(UnseenCategories, match="5 rows have a category"):
+        found = predict_table("model.skops", features, output="parts", dask=scheduler)
+    with pytest.warns(UnseenCategories):
+        predict_table("model.skops", features, output="one.parquet")
+    assert found["rows"] == N + 5
+    assert found["unseen"] == {"town": 5}
+    names = {each.relative_to(features).as_posix() for each in features.rglob("*.*")}
+    assert {each.relative_to("parts").as_posix() for each in Path("parts").rglob("*.*")} == names
+    expected = pd.read_parquet("one.parquet")["probability_yes"]
+    read = pd.read_csv if any(features.glob("*.csv")) else pd.read_parquet
+    parts = [read(Path("parts", name))["probability_yes"] for name in sorted(names)]
+    np.testing.assert_allclose(np.concatenate(parts), expected, atol=1e-12)
+    for output in ("parts", features / "inside"):
+        with pytest.raises(Misuse, match="output: must be a new folder outside"):
+            predict_table("model.skops", features, output=output, dask=scheduler)
+    with pytest.raises(Misuse, match="leave out --dask for a single file"):
+        predict_table("model.skops", "whole.parquet", dask=scheduler)
+    with pytest.raises(ValueError, match=r"Paris' did not occur"):
+        predict_table("model.skops", features, output="refused", unseen="refuse", dask=scheduler)
+    assert not [each for each in Path().iterdir() if "refused" in each.name]  # nothing half done
 
 
 def test_a_scheduler_that_does_not_answer(folder):

@@ -19,8 +19,10 @@ from threadpoolctl import threadpool_info
 
 from properly import kernels
 from properly.engines import ENGINES, Engine, MemoryEngine, PartitionedEngine, Stream, StreamEngine
+from properly.engines.cache import PartCache
 from properly.engines.description import Part, Sample
 from properly.engines.memory import BLOCK_BYTES
+from properly.engines.stream import _Files
 from properly.kernels import LinearModel
 from properly.linear import ProperLinearClassifier
 from properly.losses import Composite, GEVLoss, LogLoss
@@ -188,6 +190,38 @@ class TestFiles:
         alone = ProperLinearClassifier().fit(stream)
         monkeypatch.setattr("properly.engines.stream.number_of_threads", lambda: threads)
         np.testing.assert_array_equal(ProperLinearClassifier().fit(stream).coef_, alone.coef_)
+
+    @pytest.mark.parametrize("format", ["parquet", "csv"])
+    def test_a_cache_is_read_instead_and_removed(self, table, tmp_path, monkeypatch, format):
+        path, scratch, decoded, kept = self.write(table, tmp_path, format), tmp_path / "scratch", [], []
+        scratch.mkdir()
+        parts, closed = _Files.parts, PartCache.close
+        monkeypatch.setattr(_Files, "parts", lambda files, *more: (decoded.append(1), parts(files, *more))[1])
+        monkeypatch.setattr(PartCache, "close", lambda cache: (kept.extend(scratch.iterdir()), closed(cache))[1])
+        roles = {"target": "label", "sample_weight": "w", "offset": "o"}
+        plain = ProperLinearClassifier().fit(Stream(path, **roles))
+        number = len(decoded)
+        model = ProperLinearClassifier().fit(Stream(path, **roles, cache=scratch))
+        np.testing.assert_array_equal(model.coef_, plain.coef_)
+        assert model.n_passes_ == plain.n_passes_ > 1
+        assert len(decoded) - number == number / plain.n_passes_  # those of one pass
+        assert len(kept) == 1
+        assert not list(scratch.iterdir())
+        if format == "parquet":
+            with pytest.raises(ValueError, match="'label' holds"):
+                ProperLinearClassifier().fit(Stream(path, target="w", cache=scratch))
+            assert not list(scratch.iterdir())
+        with pytest.raises(ValueError, match="cache must be an existing folder"):
+            ProperLinearClassifier().fit(Stream(path, target="label", cache=tmp_path / "none"))
+
+    def test_a_cache_keeps_every_kind_of_part(self, tmp_path):
+        labels = np.array(["no", "yes"], dtype=object)[Y]
+        edges = PARTITIONS["with empty blocks"]
+        for x in (X, X.astype(np.float32), sp.csr_array(np.where(X > 0.5, X, 0.0))):
+            blocks = cut(edges, x, labels, WEIGHT, OFFSET)
+            plain = ProperLinearClassifier().fit(Stream(blocks))
+            kept = ProperLinearClassifier().fit(Stream(blocks, cache=tmp_path))
+            np.testing.assert_array_equal(kept.coef_, plain.coef_)
 
     def test_a_corrupt_row_group_is_named(self, table, tmp_path):
         path = self.write(table, tmp_path, "parquet")

@@ -6,6 +6,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.model_selection import cross_val_score
 
+from properly import load, save
 from properly.engines import KeyedFolds, Stream
 from properly.linear import GEVCanonicalRegressionCV, ProperLinearClassifier
 
@@ -94,3 +95,14 @@ def test_equal_keys_of_other_types_have_the_same_fold():
         np.testing.assert_array_equal(KeyedFolds(4).of_rows(X, days.astype(f"M8[{unit}]")), fold)
     thin = np.where(RNG.random(X.shape) < 0.5, X, 0.0)
     np.testing.assert_array_equal(KeyedFolds(4).of_rows(sp.csr_array(thin), None), KeyedFolds(4).of_rows(thin, None))
+
+
+def test_models_with_such_folds_can_be_saved(tmp_path):
+    """Without a warning, which would be an error here."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 2)), rng.integers(0, 2, 300)
+    model = GEVCanonicalRegressionCV([0.0, 0.3], [1.0], cv=KeyedFolds(3)).fit(Stream([(X, y)]))
+    save(model, tmp_path / "model.skops")
+    again = load(tmp_path / "model.skops")
+    assert again.cv == KeyedFolds(3)
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))

@@ -17,7 +17,7 @@ from properly.audit.sizes import detectable_of, sizes_of
 from properly.diagnostics.groups import GroupCalibration, groups_of
 from properly.diagnostics.murphy import murphy_of
 from properly.diagnostics.reliability import multiclass_reliability_of, reliability_of
-from properly.forecasts import MOST_GROUPS, counted_forecast, is_elsewhere
+from properly.forecasts import MOST_GROUPS, CountedForecast, audited_forecast, is_elsewhere
 from properly.inputs.forecast import Forecast, Groups, read_clusters, read_forecast, read_groups, read_probabilities
 from properly.inputs.labels import positive_last
 from properly.inputs.misuse import Misuse
@@ -25,7 +25,7 @@ from properly.inputs.options import check_interval
 from properly.losses import LogLoss
 from properly.metrics.calibration_error import smooth_error_of
 from properly.metrics.calibration_tests import calibration_test_of
-from properly.metrics.decisions import class_costs
+from properly.metrics.decisions import class_costs, decisions_of
 from properly.metrics.ranking import auc_of
 from properly.metrics.scores import losses_of
 from properly.numeric.probabilities import Array
@@ -119,18 +119,16 @@ def audit(
     """
     check_interval(tolerance, "tolerance", 0.0, with_low=True)
     check_interval(detect, "detect", 0.0)
-    found = None
     if is_elsewhere(p):
         for name, given in (("cluster", cluster), ("calibrated", calibrated), ("against", against)):
             if given is not None:
                 raise ValueError(f"{name} needs all rows in memory, but p is a {type(p).__name__}; leave it out.")
-        found = counted_forecast(p, y, sample_weight, group)
-        y, p, sample_weight, group = found.y, found.score, found.weight, found.group
-    if classes is None and y is not None and np.ndim(p) == 1:
-        classes = positive_last(y)
-    forecast = read_forecast(y, p, sample_weight, classes)
-    if found is not None:
-        forecast = replace(forecast, rows=found.rows)
+        decide = None if costs is None else partial(least_cost, costs)
+        forecast, group, width = audited_forecast(p, y, sample_weight, group, classes, decide)
+    else:
+        if classes is None and y is not None and np.ndim(p) == 1:
+            classes = positive_last(y)
+        forecast, width = read_forecast(y, p, sample_weight, classes), 0.0
     return audit_of(
         forecast,
         groups=None if group is None else _groups(group, group_names, forecast),
@@ -142,7 +140,13 @@ def audit(
         detect=detect,
         class_names=class_names,
         random_state=random_state,
+        cell_width=width,
     )
+
+
+def least_cost(costs: Any, p: Array) -> NDArray[np.intp]:
+    """The decision of least expected cost for every row of probabilities of more than two classes."""
+    return decisions_of(p, None, class_costs(costs, p.shape[1]))
 
 
 def _same_rows(p: ArrayLike, forecast: Forecast, name: str) -> Array:
@@ -155,7 +159,7 @@ def _same_rows(p: ArrayLike, forecast: Forecast, name: str) -> Array:
 
 
 def _groups(group: ArrayLike, names: Sequence[str] | None, forecast: Forecast) -> Groups:
-    found, codes = read_groups(group, forecast)
+    found, codes = read_groups(group, forecast.most_probable() if isinstance(forecast, CountedForecast) else forecast)
     return (
         Groups(found, codes) if names is None else Groups(tuple(names), np.array([int(each) for each in found])[codes])
     )
@@ -174,6 +178,7 @@ def audit_of(
     detect: float = DETECT,
     class_names: Sequence[str] | None = None,
     random_state: int = 0,
+    cell_width: float = 0.0,
 ) -> Audit:
     """`audit` of a checked forecast, checked probabilities of its rows, and costs from `class_costs`."""
     names = tuple(str(label) for label in (forecast.classes.tolist() if class_names is None else class_names))
@@ -214,7 +219,7 @@ def audit_of(
         n_rows=n_rows,
         total=forecast.total,
         rates=forecast.rates,
-        means=_means(forecast),
+        means=forecast.means,
         hit_rate=float(question.rates[1]),
         confidence=question.mean(question.p),
         surprises=surprises,
@@ -227,6 +232,7 @@ def audit_of(
         n_recalibrated=0 if recalibrated is None else recalibrated.n_drawn or n_rows,
         n_folds=None if recalibrated is None else recalibrated.n_folds,
         groups=by_group,
+        cell_width=cell_width,
     )
     if not forecast.binary:
         diagrams = multiclass_reliability_of(forecast, random_state=random_state, cluster=cluster)
@@ -271,12 +277,6 @@ def _with_binary_parts(
         decision=decision,
         thresholds=ThresholdTable.of(forecast, np.array([0.5, forecast.rates[1], *wanted])),
     )
-
-
-def _means(forecast: Forecast) -> Array:
-    """The mean probability of every class."""
-    mean = np.average(forecast.p, axis=0, weights=forecast.weight)
-    return np.array([1.0 - mean, mean]) if forecast.binary else mean
 
 
 def _by_group(forecast: Forecast, groups: Groups, cluster: NDArray[Any] | None) -> GroupCalibration:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from properly.forecasts import CountedForecast
 from properly.inputs.forecast import Forecast
 from properly.metrics.decisions import decisions_of
 from properly.numeric.probabilities import Array
@@ -36,6 +37,8 @@ class Confusion:
         >>> Confusion.of(forecast, None).counts.tolist()
         [[1.0, 0.0, 0.0], [0.0, 0.0, 0.0], [1.0, 0.0, 1.0]]
         """
+        if isinstance(forecast, CountedForecast) and forecast.decisions is not None:
+            return cls(forecast.decisions, costs)
         n_classes = len(forecast.class_weight)
         decisions = forecast.p.argmax(axis=1) if costs is None else decisions_of(forecast.p, None, costs)
         counts = np.bincount(n_classes * forecast.codes + decisions, forecast.weight, n_classes**2)

@@ -13,6 +13,7 @@ from properly.audit.confusion import Confusion
 from properly.audit.recalibration import Recalibrated
 from properly.audit.sizes import Detectable, Size, share_interval
 from properly.diagnostics import GroupCalibration, MulticlassReliability, Murphy, Reliability
+from properly.forecasts import CountedForecast
 from properly.inputs.forecast import Forecast
 from properly.losses import LogLoss, Loss, SquaredLoss
 from properly.metrics import (
@@ -24,7 +25,7 @@ from properly.metrics import (
 )
 from properly.metrics.decisions import best_threshold_of
 from properly.metrics.paired import bootstrap_of
-from properly.metrics.scores import decomposition_of, losses_of, score_of
+from properly.metrics.scores import base_score, decomposition_of, losses_of, score_of
 from properly.numeric.probabilities import Array
 
 MOST_THRESHOLDS = 1_000
@@ -204,8 +205,8 @@ class Score:
     ) -> Score:
         """One of `SCORES`, before and after."""
         loss, unit = SCORES[name]
-        losses = losses_of(forecast, loss)
-        before = unit * forecast.mean(losses)
+        losses = None if isinstance(forecast, CountedForecast) else losses_of(forecast, loss)
+        before = unit * (score_of(forecast, loss) if losses is None else forecast.mean(losses))
         parts = _parts(forecast, loss, unit) if forecast.binary else None
         if recalibrated is None:
             return cls(name, before, None, parts, None, None)
@@ -213,15 +214,17 @@ class Score:
         losses_after = losses_of(after, loss)
         score, gain = unit * after.mean(losses_after), None
         if np.isfinite(before) and np.isfinite(score):
-            losses = losses if same is forecast else losses_of(same, loss)
+            if losses is None or same is not forecast:
+                losses = losses_of(same, loss)
             place = recalibrated.place
             part = cluster if cluster is None or place is None else cluster[place]
             gain = paired(unit * (losses - losses_after), same, part, random_state)
-            score = score if same is forecast else before - float(gain.difference)
+            if same is not forecast or isinstance(forecast, CountedForecast):
+                score = before - float(gain.difference)
         if forecast.binary:
             return cls(name, before, score, parts, _parts(after, loss, unit), gain)
         if gain is not None:
-            uncertainty = unit * score_of(forecast.with_p(np.broadcast_to(forecast.rates, forecast.p.shape)), loss)
+            uncertainty = unit * base_score(forecast, loss)
             parts = Decomposition(before, before - score, uncertainty - score, uncertainty)
         return cls(name, before, score, parts, None, gain)
 
@@ -306,6 +309,9 @@ class Audit:
         Which classes are taken for which, and what that costs, for more than two.
     against : Against or None
         The same rows with other probabilities.
+    cell_width : float
+        By how much of its size (above one half, of that of 1 - p) a probability may differ from those that it was
+        counted with, where rows are not in memory and have too many different ones; 0 if nothing was lost.
     """
 
     classes: tuple[str, ...]
@@ -334,6 +340,7 @@ class Audit:
     thresholds: ThresholdTable | None = None
     confusion: Confusion | None = None
     against: Against | None = None
+    cell_width: float = 0.0
 
     def _repr_html_(self) -> str:
         """The answer in words and the reliability diagram, for notebooks."""

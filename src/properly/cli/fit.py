@@ -34,7 +34,7 @@ from properly.cli.arguments import (
     whole,
 )
 from properly.cli.fit_files import Asked, positive_note, written
-from properly.cli.fitting import Roles, Rows, conclusion, read_rows
+from properly.cli.fitting import LargeTable, Roles, Rows, conclusion, read_rows
 from properly.cli.main import show_warnings, table_of
 from properly.cli.signals import rescued_by, undisturbed
 from properly.comparison.candidates import CANDIDATES, checked_methods
@@ -70,6 +70,8 @@ def add_arguments(add: Arguments) -> None:
     add("-o --output FILE")
     add("--report FILE")
     add("--key-file FILE")
+    add("--cache FOLDER")
+    add("--dask SCHEDULER")
     add_notation(add)
 
 
@@ -106,6 +108,8 @@ def fit_table(
     output: FilePath = "model.skops",
     report: FilePath = "fit.html",
     key_file: FilePath | None = None,
+    cache: FilePath | None = None,
+    dask: str | None = None,
     separator: str | None = None,
     decimal: str | None = None,
 ) -> dict[str, Any]:
@@ -114,7 +118,8 @@ def fit_table(
     Parameters
     ----------
     table : path
-        The table to learn from.
+        The table to learn from. A folder of files, or a file of two gigabytes or more, is never held in memory: linear
+        models are compared on 50,000 rows drawn at random, and the best is fitted to all rows.
     target : str
         The column that holds the class.
     method : str or sequence of str, default "auto"
@@ -156,6 +161,11 @@ def fit_table(
         The report to write, an HTML file.
     key_file : path, optional
         A file with a secret of at least 16 characters, by which properly predict sees whether the model was altered.
+    cache : path, optional
+        For such tables: a folder on a local disk in which decoded rows are kept until the fit ends, 8 bytes a number.
+    dask : str, optional
+        The address of a Dask scheduler, such as tcp://10.0.0.1:8786, whose workers read the Parquet files, under the
+        same path as here.
     separator : str, optional
         What separates the cells of a text file, such as ; or tab; recognised if it is not given.
     decimal : {".", ","}, optional
@@ -182,7 +192,14 @@ def fit_table(
     check_output(report, inputs=[table], outputs=[output])
     with progress("Fitting", 1.0) as tell:
         tell(0.0, "reading")
-        rows = read_rows(properly.tables.TableFile(table, separator=separator, decimal=decimal), roles)
+        notation: dict[str, str | None] = {"separator": separator, "decimal": decimal}
+        large = None
+        if dask is not None or properly.tables.folders.is_large(table):
+            methods, single = LargeTable.methods(methods, calibration), True
+            large, calibration = LargeTable(table, notation, dask, cache), "none"
+        elif cache is not None:
+            raise Misuse("cache is for folders, and for files of two gigabytes or more; this table is held in memory.")
+        rows = large.drawn(roles, seed) if large else read_rows(properly.tables.TableFile(table, **notation), roles)
         _check_positive(rows, properly.tables.base.Place(str(table), target), methods, population_rate)
         best = properly.comparison.BestProbabilities(
             methods,
@@ -210,6 +227,9 @@ def fit_table(
         with rescued_by(end_early) if keep_best else nullcontext():
             codes, names = rows.labels.codes, rows.labels.classes
             best.fit(rows.X, codes, rows.weight, group=rows.group, time=rows.time, class_names=names)
+            if large and not best.interrupted_:
+                tell(0.9, f"{best.comparison_.choice}, on all rows")
+                large.fit_to_all(best, rows, roles)
         with undisturbed(_SAVING) if keep_best and not best.interrupted_ else nullcontext():
             return finish()
 

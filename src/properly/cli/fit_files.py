@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import properly
@@ -51,7 +52,7 @@ def written(best: BestProbabilities, rows: Rows, roles: Roles, asked: Asked) -> 
         "model": str(asked.output),
         "report": str(asked.report),
         "table": displayed(asked.table),
-        "sha256": sha256_of(asked.table),
+        "sha256": None if Path(asked.table).is_dir() else sha256_of(asked.table),
         "target": roles.target,
         "population_rate": asked.population_rate,
         "folds": n_folds,
@@ -76,7 +77,7 @@ def _found(rows: Rows, best: BestProbabilities) -> dict[str, Any]:
         "classes": classes,
         "positive": classes[1] if len(classes) == 2 else None,
         "positive_is_known": rows.labels.told,
-        "rows": len(rows.labels.codes),
+        "rows": rows.n_rows,
         "features": [column.name for column in rows.encoder.columns_],
         "best": comparison.best,
         "chosen": comparison.choice,
@@ -124,7 +125,7 @@ def _page(
         "features": ", ".join(summary["features"]),
         "methods": ", ".join(asked.methods),
         "calibration": asked.calibration,
-        "model": f"{summary['model']}: {comparison.choice}, fitted to all rows",
+        "model": f"{summary['model']}: {comparison.choice}, fitted to all {summary['rows']:,} rows",
         "folds": summary["validation"],
         "categories": ", ".join(roles.categories),
         "weight": roles.weight,

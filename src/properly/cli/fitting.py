@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import properly
 from properly.cli.arguments import require_distinct
+from properly.files import FilePath
 from properly.inputs.misuse import Misuse
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from properly.comparison import Comparison
+    from properly.comparison import BestProbabilities, Comparison
     from properly.numeric.probabilities import Array
     from properly.tables.targets import Labels
+
+
+SAMPLED = 50_000  # rows of a table larger than memory, on which models are compared
 
 
 class Roles(NamedTuple):
@@ -44,7 +49,7 @@ class Roles(NamedTuple):
             target=self.target, weight=self.weight, group=self.group, time=self.time, features=self.features
         )
 
-    def columns(self, file: properly.tables.TableFile) -> list[str]:
+    def columns(self, file: properly.tables.TableFile | properly.tables.TableFolder) -> list[str]:
         """The features in the order of the table."""
         base = properly.tables.base
         file.require([*self.special, *self.ignore, *(self.features or [])])
@@ -66,6 +71,7 @@ class Rows(NamedTuple):
     group: NDArray[Any] | None
     time: Array | None
     warnings: list[str]
+    n_rows: int  # of the table: more than are here, if it is larger than memory
 
     @property
     def class_rows(self) -> list[int]:
@@ -76,20 +82,108 @@ class Rows(NamedTuple):
 
 def read_rows(file: properly.tables.TableFile, roles: Roles) -> Rows:
     """The rows as numbers, with everything checked."""
-    from properly.tables.column_checks import column_warnings
-
-    tables, path = properly.tables, file.path
     columns = roles.columns(file)
     data = file.read([*columns, *roles.special], texts=roles.categories)
+    return _rows_of(data, file.path, roles, columns, data.num_rows)
+
+
+def _rows_of(data: Any, path: str, roles: Roles, columns: list[str], n_rows: int) -> Rows:
+    from properly.tables.column_checks import column_warnings
+
+    tables = properly.tables
     labels, weight = tables.targets.read_target(data, path, roles.target, positive=roles.positive, weight=roles.weight)
     encoder = tables.TableEncoder(roles.categories).fit(data.select(columns), source=path)
     X = encoder.transform(data, source=path)
     group = None if roles.group is None else tables.targets.group_codes(data.column(roles.group), path, roles.group)
     time = None if roles.time is None else tables.targets.times(data.column(roles.time), path, roles.time)
-    rows = Rows(encoder, X, labels, weight, group, time, column_warnings(data, encoder, X, labels.codes))
+    rows = Rows(encoder, X, labels, weight, group, time, column_warnings(data, encoder, X, labels.codes), n_rows)
     del data
     tables.base.arrow.default_memory_pool().release_unused()  # the table is as large as X
     return rows
+
+
+class LargeTable:
+    """A table that may be larger than memory: models are compared on drawn rows, and one is fitted to all of them."""
+
+    def __init__(self, path: FilePath, notation: dict[str, str | None], dask: str | None, cache: FilePath | None):
+        if cache is not None and not Path(cache).is_dir():
+            raise Misuse(f"cache must be an existing folder on a local disk, got {str(cache)!r}.")
+        self.source, self.dask = properly.tables.table_at(path, **notation), dask
+        self.cache = None if cache is None else str(cache)
+        if dask is not None and self.source.format.kind != "parquet":
+            raise Misuse(f"{path}: a Dask cluster reads Parquet files; leave out --dask for others.")
+
+    @staticmethod
+    def methods(methods: Sequence[str], calibration: str) -> list[str]:
+        """Those that are compared, which must be fitted by sums."""
+        from properly.comparison.candidates import CANDIDATES
+
+        known = [name for name, each in CANDIDATES.items() if each.by_sums]
+        for each in methods:
+            if each != "auto" and each.partition(":")[0] not in known:
+                raise Misuse(f"{each} needs all rows in memory; of a table of any size are fitted: {', '.join(known)}.")
+        if calibration not in ("auto", "none"):
+            raise Misuse(
+                "of a table of any size the model is fitted without calibration; use properly calibrate after it."
+            )
+        usual = [name for name in known if not CANDIDATES[name].number]
+        return list(dict.fromkeys(name for each in methods for name in (usual if each == "auto" else [each])))
+
+    def drawn(self, roles: Roles, seed: int) -> Rows:
+        """Rows drawn at random."""
+        columns = roles.columns(self.source)
+        wanted = list(dict.fromkeys([*columns, *roles.special]))
+        if self.dask is None:
+            found = properly.tables.folders.sampled_table(self.source, wanted, SAMPLED, seed, roles.categories)
+        else:
+            found = properly.tables.folders.sampled_by_cluster(self.dask, self.source, wanted, SAMPLED, seed)
+        return _rows_of(found[0], self.source.path, roles, columns, found[1])
+
+    def fit_to_all(self, best: BestProbabilities, rows: Rows, roles: Roles) -> None:
+        """Fit the chosen model to all rows, with the settings that were chosen on the drawn ones."""
+        part = best.parts_[0].model.classifier
+        columns = [column.name for column in rows.encoder.columns_]
+        features = _Features(rows.encoder, part.features_)
+        blocks = properly.tables.folders.LabelledBlocks(
+            self.source, features, columns, rows.labels.classes, roles.target, roles.weight
+        )
+        classifier = _as_chosen(part.classifier_)
+        if self.dask is None:
+            classifier.fit(properly.engines.Stream(blocks, cache=self.cache))
+        else:
+            n_features = len(part.features_.get_feature_names_out())
+            with properly.tables.folders.connected(self.dask):
+                classifier.fit(*blocks.of_cluster(n_features, best.population_rate is not None))
+        if best.population_rate is not None:
+            best.log_ratio_ = best.prior_change(best.classes_, blocks.class_weight)
+        part.classifier_ = classifier.set_params(**part.classifier_.get_params(deep=False))
+        best.notes_.append(
+            f"models were compared, and the chosen one audited, on {len(rows.labels.codes):,} rows drawn at random; "
+            f"{best.comparison_.choice} was then fitted to all {rows.n_rows:,}, with the same settings"
+        )
+
+
+class _Features:
+    """What turns a table into the features of a linear model."""
+
+    def __init__(self, encoder: properly.tables.TableEncoder, features: Any) -> None:
+        self.encoder, self.features = encoder, features
+
+    def __call__(self, table: Any, **place: Any) -> Array:
+        found: Array = self.features.transform(self.encoder.transform(table, **place))
+        return found
+
+
+def _as_chosen(fitted: Any) -> Any:
+    """The same kind of model, not fitted, with the settings that a cross-validation inside it has chosen."""
+    from sklearn.base import clone
+
+    own = fitted.get_params(deep=False)
+    chosen = {"xis": "xi_", "Cs": "C_", "concentrations": "concentration_"}
+    settings: dict[str, Any] = {name: [getattr(fitted, found)] for name, found in chosen.items() if name in own}
+    if "cv" in own:
+        settings["cv"] = properly.engines.KeyedFolds(2)
+    return clone(fitted).set_params(**settings)
 
 
 def validation(roles: Roles, n_folds: int, repeats: int, seed: int) -> str:

@@ -2,16 +2,21 @@
 
 Read a table in batches, add a column of probabilities for every class, and write it with all its
 columns. Memory does not grow with the table. The model is a file of properly fit, calibrate or maxent.
+With --dask a cluster reads the files of a folder, each worker its own, and writes a folder of them.
 
 example: properly predict model.skops new.parquet -o scored.parquet
 """
 
 from __future__ import annotations
 
+import secrets
+import shutil
 import warnings
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
+from threading import Lock
+from typing import Any, cast
 
 import properly
 from properly.cli.arguments import (
@@ -30,6 +35,7 @@ from properly.inputs.misuse import Misuse
 from properly.progress import progress
 
 _UNSEEN = ("missing", "refuse")
+_CATCHING = Lock()
 
 
 def add_arguments(add: Arguments) -> None:
@@ -40,10 +46,11 @@ def add_arguments(add: Arguments) -> None:
     add("--unseen", choices=_UNSEEN)
     add("--key-file FILE")
     add("--max-bytes N")
+    add("--dask SCHEDULER")
     add_notation(add)
 
 
-@checked(output=table_file, unseen=one_of(lambda: _UNSEEN), max_bytes=whole(1), **NOTATION)
+@checked(unseen=one_of(lambda: _UNSEEN), max_bytes=whole(1), **NOTATION)
 def predict_table(
     model: FilePath,
     table: FilePath,
@@ -53,6 +60,7 @@ def predict_table(
     unseen: str = "missing",
     key_file: FilePath | None = None,
     max_bytes: int | None = None,
+    dask: str | None = None,
     separator: str | None = None,
     decimal: str | None = None,
 ) -> dict[str, Any]:
@@ -66,7 +74,7 @@ def predict_table(
         The rows to predict: a file, or a folder of files with the same columns.
     output : path, optional
         The table with probabilities to write, in the format of its ending; if it is not given, NAME-scored.ENDING,
-        after the name of the table, in the working folder.
+        after the name of the table, in the working folder. With `dask` a folder, NAME-scored if it is not given.
     prefix : str, optional
         What the added columns begin with, before the class; probability_ if it is not given.
     unseen : {"missing", "refuse"}, default "missing"
@@ -76,6 +84,9 @@ def predict_table(
         error.
     max_bytes : int, optional
         How large the model may be when unpacked; if it is not given, 100 MB or 20 times the size of its file.
+    dask : str, optional
+        The address of a Dask scheduler, such as tcp://10.0.0.1:8786, whose workers read the files of the folder
+        `table` and write those of the folder `output`, under the same paths as here.
     separator : str, optional
         What separates the cells of a text file, such as ; or tab; recognised if it is not given.
     decimal : {".", ","}, optional
@@ -87,14 +98,72 @@ def predict_table(
         The "output" file, the number of its "rows", the names of the added "columns", and, if there are any, "unseen":
         the number of rows with a category that did not occur in training, by column.
     """
+    if dask is None and output is not None:
+        output = _table_file(output)
     loaded = load_model(model, read_key(key_file), max_bytes)
     if not isinstance(loaded, properly.tables.TableClassifier):
         raise ValueError(
             f"{model} holds a {type(loaded).__name__}, which does not take tables; a model of properly fit, calibrate "
             "or maxent is needed."
         )
+    table = table if dask is None else Path(table).resolve()
     file = properly.tables.table_at(table, separator=separator, decimal=decimal)
+    if dask is not None:
+        return _score_folder(loaded, file, output, prefix, unseen, dask)
     return score_table(loaded, file, output, prefix, unseen)
+
+
+def _table_file(output: FilePath) -> FilePath:
+    try:
+        return cast(FilePath, table_file(output))
+    except ValueError as error:
+        raise Misuse(f"output: {error}.") from error
+
+
+def _score_folder(
+    model: properly.tables.TableClassifier,
+    folder: properly.tables.TableFile | properly.tables.TableFolder,
+    output: FilePath | None,
+    prefix: str | None,
+    unseen: str,
+    scheduler: str,
+) -> dict[str, Any]:
+    """Write a folder of tables with the output of a model, a file by each task of a cluster; returns the summary."""
+    if not isinstance(folder, properly.tables.TableFolder):
+        raise Misuse(f"{folder.path}: a Dask cluster reads the files of a folder; leave out --dask for a single file.")
+    source = Path(folder.path)
+    target = Path(f"{source.name}-scored" if output is None else output)
+    if target.exists() or target.resolve().is_relative_to(source):
+        raise Misuse(f"output: must be a new folder outside of {source}, got {str(target)!r}.")
+    beside = target.resolve().with_name(f".{target.name}.{secrets.token_hex(4)}")  # becomes the target when it is whole
+    places = [str(beside / Path(each.path).relative_to(source)) for each in folder.files]
+    try:
+        for place in places:
+            Path(place).parent.mkdir(parents=True, exist_ok=True)
+        with properly.tables.folders.connected(scheduler) as client:
+            one = partial(_score_part, model, prefix, unseen)
+            tasks = client.map(one, folder.files, places, pure=False)
+            try:
+                done = client.gather(tasks)
+            finally:  # also when the user interrupts: nothing keeps running
+                client.cancel(tasks)
+        beside.rename(target)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+    strange = _Unseen()
+    for _, found in done:
+        strange.add(found)
+    strange.warn()
+    summary = {"output": str(target), "rows": sum(each["rows"] for each, _ in done), "columns": done[0][0]["columns"]}
+    return summary | {"unseen": strange.rows} if strange.rows else summary
+
+
+def _score_part(
+    model: properly.tables.TableClassifier, prefix: str | None, unseen: str, file: properly.tables.TableFile, place: str
+) -> tuple[dict[str, Any], list[tuple[str, str, str, int]]]:
+    """On a worker: the summary of a file, and its unseen categories."""
+    summary, strange = _written(model, file, place, prefix, unseen)
+    return summary, [(first[0], column, first[1], strange.rows[column]) for column, first in strange.first.items()]
 
 
 def load_model(path: FilePath, key: bytes | None = None, max_bytes: int | None = None) -> Any:
@@ -131,6 +200,18 @@ def score_table(
     unseen: str = "missing",
 ) -> dict[str, Any]:
     """Write a table with the output of a model for its rows, batch by batch; returns the summary."""
+    summary, strange = _written(model, file, output, prefix, unseen)
+    strange.warn()
+    return summary
+
+
+def _written(
+    model: properly.tables.TableClassifier,
+    file: properly.tables.TableFile | properly.tables.TableFolder,
+    output: FilePath | None,
+    prefix: str | None,
+    unseen: str,
+) -> tuple[dict[str, Any], _Unseen]:
     tables, arrow = properly.tables, properly.tables.base.arrow
     output = scored_path(file.path) if output is None else str(output)
     form = tables.base.format_of(output)
@@ -164,36 +245,43 @@ def score_table(
                 tell(n_rows, f"{n_rows:,} rows")
 
         n_rows = tables.write_batches(output, schema, scored())
-    strange.warn()
     found = {"output": output, "rows": n_rows, "columns": added}
-    return found | {"unseen": strange.rows} if strange.rows else found
+    return (found | {"unseen": strange.rows} if strange.rows else found), strange
 
 
 class _Unseen:
     """Warnings about categories that did not occur in training: one for all batches of a file."""
 
     def __init__(self) -> None:
-        self.first: dict[str, Any] = {}
+        self.first: dict[str, tuple[str, str]] = {}
         self.rows: dict[str, int] = {}
 
     def __enter__(self) -> None:
+        _CATCHING.acquire()  # what catches warnings is shared by threads, of which a cluster's worker may have several
         self.catching = warnings.catch_warnings(record=True)
         self.caught = self.catching.__enter__()
         warnings.simplefilter("always")
 
     def __exit__(self, *error: Any) -> None:
         self.catching.__exit__(*error)
+        _CATCHING.release()
         for each in self.caught or []:
             found = each.message
             if isinstance(found, properly.tables.encoder.UnseenCategories):
-                self.first.setdefault(found.column, found)
-                self.rows[found.column] = self.rows.get(found.column, 0) + found.n_rows
+                self.add([(found.source, found.column, found.example, found.n_rows)])
             else:
                 warnings.warn(found, each.category, stacklevel=2)
 
+    def add(self, found: list[tuple[str, str, str, int]]) -> None:
+        """Sources, columns, examples and numbers of rows."""
+        for source, column, example, rows in found:
+            self.first.setdefault(column, (source, example))
+            self.rows[column] = self.rows.get(column, 0) + rows
+
     def warn(self) -> None:
-        for column, found in self.first.items():
-            warnings.warn(type(found)(found.source, column, found.example, self.rows[column]), stacklevel=3)
+        for column, (source, example) in self.first.items():
+            kind = properly.tables.encoder.UnseenCategories
+            warnings.warn(kind(source, column, example, self.rows[column]), stacklevel=3)
 
 
 def show(summary: dict[str, Any], console: Any) -> None:

@@ -163,7 +163,7 @@ class BestProbabilities(LogScoreClassifier):
         names = self.classes_ if class_names is None else _checked_names(class_names, len(self.classes_))
         X, codes, self.categories_ = training_table(self, X, codes, self.categorical_features, **_FEATURES_AS)
         weight = checked_weight(sample_weight, len(codes))
-        self.log_ratio_ = self._prior_change(codes, weight)
+        self.log_ratio_ = self.prior_change(codes, weight)
         n_counted = len(codes) if weight is None else int(np.count_nonzero(weight))
         repeats = _REPEATS if n_counted < _FEW_ROWS and X.shape[1] <= WIDE else 1
         rows = Rows.divided(names, codes, self.cv, sample_weight, self.random_state, group, time, True, repeats)
@@ -245,7 +245,8 @@ class BestProbabilities(LogScoreClassifier):
             check_interval(self.time_budget, "time_budget", 0.0)
         return methods
 
-    def _prior_change(self, codes: NDArray[Any], weight: Array | None) -> Array | None:
+    def prior_change(self, codes: NDArray[Any], weight: Array | None) -> Array | None:
+        """What the population rate adds to the log-probabilities of the classes of rows with these codes."""
         if self.population_rate is None:
             return None
         n_classes = len(self.classes_)

@@ -56,6 +56,7 @@ class Candidate(NamedTuple):
     package: str = ""  # that must be installed
     extra: str = ""  # the package that is installed instead, if not properly[cli]
     saved: bool = True  # whether a file of it can be checked when it is loaded
+    by_sums: bool = False  # whether it is fitted by sums alone, so that the rows may be anywhere
     certain: bool = False  # whether it may give a class the probability 0, so that an average needs it calibrated
 
     def usage(self, name: str) -> str:
@@ -166,13 +167,14 @@ def _of_package(package: str, name: str, **options: Any) -> Callable[[Setting], 
 
 # From the simplest to the most complicated; of models that are equally good, the first is chosen.
 CANDIDATES: dict[str, Candidate] = {
-    "logistic": Candidate("logistic regression, with a penalty chosen on held-out rows", _path(_linear)),
-    "probit": Candidate("probit regression, likewise", _path(_linear, link="probit")),
-    "cloglog": Candidate("complementary log-log regression, likewise", _path(_linear, link="cloglog")),
+    "logistic": Candidate("logistic regression, with a penalty chosen on held-out rows", _path(_linear), by_sums=True),
+    "probit": Candidate("probit regression, likewise", _path(_linear, link="probit"), by_sums=True),
+    "cloglog": Candidate("complementary log-log regression, likewise", _path(_linear, link="cloglog"), by_sums=True),
     "firth": Candidate(
         "logistic regression without first-order bias",
         _one(lambda _: properly.linear.RareEventLogisticRegression("firth"), _linear),
         two_classes=True,
+        by_sums=True,
     ),
     "gev": Candidate(
         "GEV-canonical regression, averaged over its shapes",
@@ -181,6 +183,7 @@ CANDIDATES: dict[str, Candidate] = {
         suits=lambda setting: setting.n_features <= 300,
         two_classes=True,
         class_rows=10,
+        by_sums=True,
         certain=True,
     ),
     "tailored": Candidate(
@@ -190,6 +193,7 @@ CANDIDATES: dict[str, Candidate] = {
         two_classes=True,
         class_rows=10,
         number="the threshold",
+        by_sums=True,
     ),
     "tree": Candidate("one decision tree, averaged over its prunings", _one(_tree), effort=2.0),
     "additive": Candidate(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import suppress
@@ -20,7 +19,7 @@ from properly.inputs.optional import require
 from properly.kernels import Block
 
 T = TypeVar("T")
-_PATIENCE = 15.0  # seconds without a connection to the scheduler
+_PATIENCE = 15  # seconds without a connection to the scheduler
 
 
 class DaskEngine(PartitionedEngine):
@@ -93,25 +92,17 @@ class DaskEngine(PartitionedEngine):
 
     def _result(self, future: Any) -> Any:
         """The result of a task; an error if the scheduler is gone."""
-        lost_at: float | None = None
-        while True:
+        silent = 0  # seconds
+        while silent < _PATIENCE:
             try:
                 return future.result(timeout=1.0)
-            except TimeoutError:
+            except (CancelledError, OSError) as error:  # what clients tell tasks that are lost, or are not done yet
                 if future.status == "error":
                     raise
-                if self.client.status == "running":
-                    lost_at = None
-                    continue
-                lost_at = time.monotonic() if lost_at is None else lost_at
-                if time.monotonic() - lost_at < _PATIENCE:
-                    continue
-            except (CancelledError, OSError):  # what clients tell tasks that are lost
-                if future.status == "error":
-                    raise
-            raise ConnectionError(
-                "the Dask scheduler no longer answers; start it again, connect a new client, and refit."
-            )
+                if not isinstance(error, TimeoutError):
+                    break
+                silent = 0 if self.client.status == "running" else silent + 1
+        raise ConnectionError("the Dask scheduler no longer answers; start it again, connect a new client, and refit.")
 
 
 def _delayed(values: Any) -> list[Any]:

@@ -73,9 +73,10 @@ class Sample(Statistic):
     room: int
 
     @classmethod
-    def drawn(cls, part: Part, number: int, limit: float) -> Self:
+    def drawn(cls, part: Part, number: int, limit: float, most: int | None = None) -> Self:
+        """At most so many rows of a part, or as many as a stated number of bytes holds."""
         priority = np.random.default_rng(number).random(part.X.shape[0])
-        room = max(1, _SAMPLE_BYTES // (8 * max(1, part.X.shape[1])))
+        room = max(1, _SAMPLE_BYTES // (8 * max(1, part.X.shape[1]))) if most is None else most
         return cls(np.inf, ((priority, part),), room)._below(limit)._fitting()
 
     def __add__(self, other: Self) -> Self:

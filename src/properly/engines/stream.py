@@ -10,23 +10,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
-
+from properly.engines.arrow import Columns, rows_a_part
 from properly.engines.base import Given
+from properly.engines.cache import PartCache
 from properly.engines.description import Part
 from properly.engines.memory import number_of_threads, one_blas_thread
-from properly.engines.partitioned import PartitionedEngine, refuse_beside
+from properly.engines.partitioned import PARTS_A_SOURCE, PartitionedEngine, refuse_beside
 from properly.files import FORMATS
 from properly.inputs.frames import column_names, is_frame
 from properly.inputs.optional import require
 from properly.inputs.options import choose
-from properly.numeric.probabilities import Array
 from properly.progress import progress
 
 T = TypeVar("T")
-_PART_BYTES = 2**24
 _FORMATS = {ending: form for ending, form in FORMATS.items() if form.kind in ("parquet", "ipc", "text")}
-_PARTS_A_FILE = 2**32  # parts are numbered anew in every file or row group
 
 
 class Stream:
@@ -51,6 +48,9 @@ class Stream:
     encoder : fitted transformer, optional
         For files: turns a table of the features into numbers, for columns of categories. Its ``transform`` takes a
         `pyarrow.Table`, as that of `properly.tables.TableEncoder` does, or of a pipeline that begins with one.
+    cache : str or path, optional
+        A folder on a local disk, in which a fit keeps the rows as raw numbers, so that they are decoded and encoded
+        once; removed when the fit ends. Worth its room (that of the decoded columns) for CSV, encoders, remote files.
     verbose : bool, default False
         For files: show the progress of every pass.
 
@@ -80,13 +80,14 @@ class Stream:
         offset: str | None = None,
         group: str | None = None,
         encoder: Any = None,
+        cache: str | Path | None = None,
         verbose: bool = False,
     ) -> None:
         self.files: _Files | None = None
-        self.verbose = verbose
+        self.cache, self.verbose = cache, verbose
         paths = [source] if isinstance(source, str | Path) else source
         if isinstance(paths, list | tuple) and paths and all(isinstance(path, str | Path) for path in paths):
-            roles = {"target": target, "sample_weight": sample_weight, "offset": offset, "group": group}
+            roles = target, sample_weight, offset, group
             self.files = _Files.found([str(path) for path in paths], features, roles, encoder)
             return
         if any(option is not None for option in (target, features, sample_weight, offset, group, encoder)):
@@ -129,7 +130,28 @@ class StreamEngine(PartitionedEngine):
         if X.files is not None:
             self.feature_names, self.n_rows = X.files.feature_names, X.files.n_rows
 
+    cache: PartCache | None = None
+
+    def keep(self) -> None:
+        if self.stream.cache is not None:
+            self.cache = PartCache(str(self.stream.cache))
+
+    def release(self) -> None:
+        if self.cache is not None:
+            self.cache.close()
+
     def visit(self, function: Callable[[Part, int], T]) -> Iterator[T]:
+        cache = self.cache
+        if cache is None:
+            yield from self._read(function)
+        elif cache.complete:
+            numbers = cache.numbers
+            yield from _in_order(lambda i: function(cache.part(numbers[i]), numbers[i]), len(numbers))
+        else:
+            yield from self._read(cache.keeping(function))
+            cache.complete = True
+
+    def _read(self, function: Callable[[Part, int], T]) -> Iterator[T]:
         files = self.stream.files
         if files is None:
             for number, part in enumerate(self.stream.blocks()):
@@ -141,10 +163,10 @@ class StreamEngine(PartitionedEngine):
 
         def read(index: int) -> list[T]:
             parts = files.parts(sources[index], alone)
-            return [function(part, _PARTS_A_FILE * index + i) for i, part in enumerate(parts)]
+            return [function(part, PARTS_A_SOURCE * index + i) for i, part in enumerate(parts)]
 
         with progress("reading", len(sources), self.stream.verbose) as tell:
-            for done, results in enumerate(_in_order(read, len(sources), 1 if alone else threads), start=1):
+            for done, results in enumerate(_in_order(read, len(sources)), start=1):
                 yield from results
                 tell(done, f"{done} of {len(sources)}")
 
@@ -164,9 +186,13 @@ class StreamEngine(PartitionedEngine):
             )
 
 
-def _in_order(work: Callable[[int], T], number: int, threads: int) -> Iterator[T]:
-    """work(0), work(1), ... by several threads, of which none is more than a few numbers ahead."""
-    if threads == 1:
+def _in_order(work: Callable[[int], T], number: int) -> Iterator[T]:
+    """work(0), work(1), ... by several threads, of which none is more than a few numbers ahead.
+
+    If there are fewer numbers than threads, one after the other.
+    """
+    threads = number_of_threads()
+    if threads == 1 or number < threads:
         yield from map(work, range(number))
         return
     with one_blas_thread(os.getpid()), ThreadPoolExecutor(threads, thread_name_prefix="properly-read") as pool:
@@ -197,23 +223,16 @@ class _Files:
 
     sources: list[_Source]
     n_rows: int | None
-    columns: list[str]
+    columns: Columns
     feature_names: list[str]
-    roles: dict[str, str | None]  # the columns of labels, weights, offsets and groups
     encoder: Any
-    dtype: type
-    batch_rows: int
 
     @classmethod
     def found(
-        cls, paths: list[str], features: Sequence[str] | None, roles: dict[str, str | None], encoder: Any
+        cls, paths: list[str], features: Sequence[str] | None, roles: tuple[str | None, ...], encoder: Any
     ) -> _Files:
         dataset, kind = _dataset(paths)
-        names, special = dataset.schema.names, [name for name in roles.values() if name is not None]
-        chosen = [name for name in names if name not in special] if features is None else list(features)
-        for name in [*special, *chosen]:
-            if name not in names:
-                raise ValueError(f"there is no column {name!r}; the file has {', '.join(map(repr, names))}.")
+        columns = Columns.chosen(dataset.schema.names, "the file", features, *roles)
         sources, n_rows = [], 0 if kind != "text" else None
         for fragment in dataset.get_fragments():
             if kind == "parquet":
@@ -225,16 +244,14 @@ class _Files:
             else:
                 sources.append(_Source(fragment, fragment.path))
                 n_rows = None if n_rows is None else n_rows + fragment.count_rows()
-        small = all(_is_small(dataset.schema.field(name).type) for name in chosen)
-        made = chosen if encoder is None else [str(name) for name in encoder.get_feature_names_out()]
-        rows = max(1, _PART_BYTES // (8 * max(1, len(made))))
-        columns, dtype = list(dict.fromkeys([*chosen, *special])), np.float32 if small else np.float64
-        return cls(sources, n_rows, columns, made, roles, encoder, dtype, rows)
+        made = columns.features if encoder is None else [str(name) for name in encoder.get_feature_names_out()]
+        return cls(sources, n_rows, columns, made, encoder)
 
     def parts(self, source: _Source, alone: bool) -> Iterator[Part]:
         """The rows of a source, a batch at a time; `alone` says whether other threads are free to decode."""
         ahead = {"use_threads": alone, "batch_readahead": 2 * alone, "fragment_readahead": 1}
-        batches = iter(source.fragment.to_batches(columns=self.columns, batch_size=self.batch_rows, **ahead))
+        rows = rows_a_part(len(self.feature_names))
+        batches = iter(source.fragment.to_batches(columns=self.columns.names, batch_size=rows, **ahead))
         while True:
             try:
                 batch = next(batches, None)
@@ -242,24 +259,7 @@ class _Files:
                 raise ValueError(f"{source.name} cannot be read: {error}") from error
             if batch is None:
                 return
-            labels, group = (
-                None if name is None else batch.column(name).to_numpy(zero_copy_only=False)
-                for name in (self.roles["target"], self.roles["group"])
-            )
-            weight, offset = (
-                None if name is None else _numbers(batch, name, source)
-                for name in (self.roles["sample_weight"], self.roles["offset"])
-            )
-            yield Part(self._matrix(batch, source), labels, weight, offset, group, source.name)
-
-    def _matrix(self, batch: Any, source: _Source) -> Array:
-        if self.encoder is not None:
-            table = require("pyarrow", "arrow").Table.from_batches([batch])
-            return np.asarray(self.encoder.transform(table), dtype=np.float64)
-        X = np.empty((batch.num_rows, len(self.feature_names)), self.dtype, order="F")
-        for j, name in enumerate(self.feature_names):
-            X[:, j] = _numbers(batch, name, source)
-        return X
+            yield self.columns.part(batch, source.name, self.encoder)
 
 
 def _dataset(paths: list[str]) -> tuple[Any, str]:
@@ -276,19 +276,3 @@ def _dataset(paths: list[str]) -> tuple[Any, str]:
     if form.kind == "text":
         how = arrow.CsvFileFormat(require("pyarrow.csv", "arrow").ParseOptions(delimiter=form.delimiter))
     return arrow.dataset(paths if len(paths) > 1 else paths[0], format=how), form.kind
-
-
-def _is_small(kind: Any) -> bool:
-    """Whether float32 holds every value of an Arrow type."""
-    return str(kind) in ("float", "halffloat", "int8", "int16", "uint8", "uint16", "bool")
-
-
-def _numbers(batch: Any, name: str, source: _Source) -> Array:
-    column = batch.column(name)
-    if column.null_count:
-        raise ValueError(f"column {name!r} has missing values in {source.name}; drop or impute such rows first.")
-    try:
-        values = column.to_numpy(zero_copy_only=False)
-        return values if values.dtype.kind in "fiub" else np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"column {name!r} holds {column.type}, not numbers; encode or leave it out.") from error

@@ -89,6 +89,12 @@ class Forecast:
         return self.class_weight / self.total
 
     @property
+    def means(self) -> Array:
+        """The mean probability of every class."""
+        mean = np.average(self.p, axis=0, weights=self.weight)
+        return np.array([1.0 - mean, mean]) if self.binary else mean
+
+    @property
     def surprises(self) -> int:
         """How many rows belong to a class whose probability was 0."""
         if not self.binary:

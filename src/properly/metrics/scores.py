@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from properly.forecasts import read_forecast
+from properly.forecasts import CountedForecast, read_forecast
 from properly.inputs.forecast import Forecast, read_probabilities
 from properly.inputs.frames import refuse_distributed
 from properly.inputs.weights import checked_weight
@@ -226,7 +226,14 @@ def probability_rmse(true_p: ArrayLike, p: ArrayLike, *, sample_weight: ArrayLik
 
 def score_of(forecast: Forecast, loss: Loss) -> float:
     """The mean loss of a checked forecast."""
-    return forecast.mean(losses_of(forecast, loss))
+    if not isinstance(forecast, CountedForecast):
+        return forecast.mean(losses_of(forecast, loss))
+    total = 0.0
+    for each in forecast.against_rest():
+        losses, weight = losses_of(each, loss), cast(Array, each.weight)
+        own = each.positive if isinstance(loss, LogLoss) else slice(None)  # that of the class that occurred
+        total += float(weight[own] @ losses[own])
+    return total / forecast.total
 
 
 def losses_of(forecast: Forecast, loss: Loss) -> Array:

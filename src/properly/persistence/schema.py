@@ -150,10 +150,10 @@ def members_of(package: str) -> dict[str, str]:
     >>> members_of("properly.links")["Logit"]
     'properly.links.symmetric'
     """
-    from properly.persistence.trusted import PACKAGES
+    from properly.persistence.trusted import NAMED
 
     found: dict[str, str] = {}
-    for module in iter_modules(import_module(package).__path__, f"{package}.") if package in PACKAGES else ():
+    for module in iter_modules(import_module(package).__path__, f"{package}.") if package in NAMED else ():
         for attribute, value in vars(import_module(module.name)).items():
             private = isinstance(value, type) and attribute.startswith("_")
             if getattr(value, "__module__", None) == module.name and callable(value) and not private:

@@ -28,11 +28,13 @@ _OPEN = (
 PACKAGES = frozenset(f"properly.{name}" for name in _OPEN.split())
 """The packages whose classes, and of metrics the functions that scorers call, a file may hold."""
 
+NAMED = PACKAGES | {"properly.engines"}  # of the latter only the folds are trusted
 _SPLITTERS = "sklearn.model_selection._split"
 _PLAIN = frozenset(
     {
         "collections.OrderedDict",
         "numpy.dtype",
+        "properly.engines.folds.KeyedFolds",
         "scipy.sparse._csc.csc_array",  # this and the next four: `structure` looks inside, which skops does not
         "scipy.sparse._csc.csc_matrix",
         "scipy.sparse._csr.csr_array",

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
+import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from properly.engines import Stream
 from properly.forecasts import counted_rows
@@ -14,8 +19,8 @@ from properly.inputs.optional import require
 from properly.numeric.probabilities import Array
 from properly.tables.base import Place, TableError, arrow, listed, plain, require_columns
 from properly.tables.columns import joined_type, typed_column
-from properly.tables.reading import TableFile
-from properly.tables.targets import named_numbers
+from properly.tables.reading import TableFile, typed_table
+from properly.tables.targets import Label, class_labels, named_numbers
 
 LARGE = 2**31  # bytes of a file from which on its rows are counted rather than held in memory
 
@@ -96,6 +101,124 @@ def is_large(path: str | os.PathLike[str]) -> bool:
     return Path(path).is_dir() or (Path(path).is_file() and Path(path).stat().st_size >= LARGE)
 
 
+def sampled_table(
+    source: TableFile | TableFolder, columns: Sequence[str], rows: int, seed: int, texts: Sequence[str] = ()
+) -> tuple[Any, int]:
+    """So many rows of a table of any size, drawn at random in one pass, and the number of all rows.
+
+    Texts of a text file have the types that all drawn values of a column agree with, except for the columns in `texts`.
+    """
+    kept: list[Any] = []
+    priorities: list[Array] = []
+    number = 0
+
+    def thin() -> None:
+        priority, table = np.concatenate(priorities), arrow.Table.from_batches(kept)
+        order = np.sort(np.argsort(priority, kind="stable")[:rows])
+        kept[:], priorities[:] = table.take(order).to_batches(), [priority[order]]
+
+    for index, batch in enumerate(source.batches(columns)):
+        number += batch.num_rows
+        kept.append(batch)
+        priorities.append(np.random.default_rng([seed, index]).random(batch.num_rows))
+        if sum(map(len, priorities)) > 4 * rows:
+            thin()
+    if not number:
+        raise TableError(f"{source.path} has no rows.")
+    thin()
+    table = arrow.Table.from_batches(kept)
+    return (typed_table(table, texts) if source.format.kind == "text" else table), number
+
+
+class LabelledBlocks:
+    """The rows of a table of any size as blocks of a `Stream`: features, codes of the classes, weights.
+
+    `features` makes numbers of a table; `classes` are those of a sample. What features warn of is told once, in the
+    first pass.
+    """
+
+    def __init__(
+        self,
+        source: TableFile | TableFolder,
+        features: Callable[..., Array],
+        columns: Sequence[str],
+        classes: Sequence[Label],
+        target: str,
+        weight: str | None,
+    ) -> None:
+        self.source, self.features, self.classes = source, features, [str(label) for label in classes]
+        self.columns, self.target, self.weight = list(columns), target, weight
+        self.class_weight = np.zeros(len(classes))  # of all rows, after the first pass
+        self._passes, self._told = 0, set[str]()
+
+    def __call__(self) -> Iterator[tuple[Any, ...]]:
+        self._passes += 1
+        wanted = list(dict.fromkeys([*self.columns, self.target, *([self.weight] if self.weight else [])]))
+        for file in self.source.files if isinstance(self.source, TableFolder) else [self.source]:
+            begin = 0
+            for batch in file.batches(wanted):
+                block = self.block(batch, file.path, begin)
+                if self._passes == 1:
+                    self.class_weight += self._weights(block)
+                yield block
+                begin += batch.num_rows
+
+    def block(self, batch: Any, path: str, begin: int = 0) -> tuple[Any, ...]:
+        """One batch of a file, which begins with this row."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always" if self._passes == 1 else "ignore")
+            X = self.features(batch, source=path, first_row=begin)
+        for each in caught:
+            told = re.sub(r"\d+ rows?|row \d+", "", str(each.message).removeprefix(path))
+            if told not in self._told:
+                self._told.add(told)
+                warnings.warn(each.message, each.category, stacklevel=2)
+        weight = None
+        if self.weight is not None:
+            weight = named_numbers(batch.column(self.weight), Place(path, self.weight, begin))
+        return X, self._codes(batch.column(self.target), Place(path, self.target, begin)), weight
+
+    def of_cluster(self, n_features: int, weigh: bool) -> tuple[Any, Any, Any]:
+        """Features, codes and weights as dask arrays, a part for every partition of the Parquet files.
+
+        `weigh` says whether `class_weight` is wanted, which takes a pass of its own.
+        """
+        dask, arrays = require("dask", "dask"), require("dask.array", "dask")
+        wanted = list(dict.fromkeys([*self.columns, self.target, *([self.weight] if self.weight else [])]))
+        made = [dask.delayed(self._of_pandas)(part) for part in _dask_frame(self.source, wanted).to_delayed()]
+
+        def joined(which: int, meta: Any) -> Any:
+            shape = (np.nan, *meta.shape[1:])
+            return arrays.concatenate([arrays.from_delayed(each[which], shape, meta=meta) for each in made])
+
+        if weigh:
+            self.class_weight = sum(dask.compute(*map(dask.delayed(self._weights), made)), self.class_weight)
+        weight = None if self.weight is None else joined(2, np.empty(0))
+        return joined(0, np.empty((0, n_features))), joined(1, np.empty(0, dtype=np.intp)), weight
+
+    def _weights(self, block: tuple[Any, ...]) -> Array:
+        return np.bincount(block[1], block[2], len(self.classes)).astype(np.float64)
+
+    def _of_pandas(self, frame: Any) -> tuple[Any, ...]:
+        self._passes = 1
+        return self.block(arrow.Table.from_pandas(frame, preserve_index=False), self.source.path)
+
+    def _codes(self, column: Any, place: Place) -> NDArray[np.intp]:
+        if not len(column):
+            return np.empty(0, dtype=np.intp)
+        if self.source.format.kind == "text":
+            column = typed_column(column)
+        found = class_labels(column, place, fewest=1)
+        for k, label in enumerate(found.classes):
+            if str(label) not in self.classes:
+                row = int((found.codes == k).argmax())
+                raise place.error(
+                    row, f"the class {label!r} is so rare that no row of it was drawn to compare models; leave it out."
+                )
+        own = np.array([self.classes.index(str(label)) for label in found.classes], dtype=np.intp)
+        return np.asarray(own[found.codes])
+
+
 class CountedTable(NamedTuple):
     """Rows of the same label, score and group as one, in a table with the columns that were asked for."""
 
@@ -171,21 +294,39 @@ def _first(values: Array) -> Array:
     return values[:, 0]
 
 
+def sampled_by_cluster(
+    scheduler: str, source: TableFile | TableFolder, columns: Sequence[str], rows: int, seed: int
+) -> tuple[Any, int]:
+    """About so many rows of Parquet files, drawn by a cluster, and the number of all rows."""
+    with connected(scheduler):
+        frame, number = _dask_frame(source, columns), source.n_rows or 0
+        drawn = frame if number <= rows else frame.sample(frac=rows / number, random_state=seed)
+        return arrow.Table.from_pandas(drawn.compute(), preserve_index=False), number
+
+
+def _dask_frame(source: TableFile | TableFolder, columns: Sequence[str]) -> Any:
+    files = [str(Path(each.path).resolve()) for each in (source.files if isinstance(source, TableFolder) else [source])]
+    return require("dask.dataframe", "dask").read_parquet(files, columns=list(columns))
+
+
 def _by_cluster(
     scheduler: str, source: TableFile | TableFolder, target: str, score: str, group: str | None, weight: str | None
 ) -> Any:
     if source.format.kind != "parquet":
         raise Misuse(f"{source.path}: a Dask cluster reads Parquet files; leave out --dask for others.")
-    frames, distributed = require("dask.dataframe", "dask"), require("distributed", "dask")
-    try:
-        client = distributed.Client(scheduler, timeout=10)
-    except (OSError, ValueError) as error:
-        raise Misuse(f"there is no Dask scheduler at {scheduler!r} that answers ({error}).") from error
-    with client:
+    with connected(scheduler):
         names = list(dict.fromkeys([target, score, *(name for name in (group, weight) if name is not None)]))
-        frame = frames.read_parquet(str(Path(source.path).resolve()), columns=names)
+        frame = _dask_frame(source, names)
         columns = (None if name is None else frame[name] for name in (target, weight, group))
         return counted_rows(frame[[score]], *columns, read=_first)
+
+
+def connected(scheduler: str) -> Any:
+    """A client of a Dask scheduler, to be used in a with block."""
+    try:
+        return require("distributed", "dask").Client(scheduler, timeout=10)
+    except (OSError, ValueError) as error:
+        raise Misuse(f"there is no Dask scheduler at {scheduler!r} that answers ({error}).") from error
 
 
 def _unused(name: str, taken: Collection[str]) -> str:

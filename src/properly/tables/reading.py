@@ -52,7 +52,7 @@ class TableFile:
         self.path = str(path)
         if Path(path).is_dir():
             raise IsADirectoryError(
-                f"{self.path} is a folder, which audit, calibrate and predict take; here, give the name of a file."
+                f"{self.path} is a folder, which audit, fit, calibrate and predict take; here, give the name of a file."
             )
         self.format = format_of(self.path)
         self._quotes_checked = False
@@ -124,14 +124,18 @@ class TableFile:
         table = arrow.Table.from_batches(batches, batches[0].schema if batches else schema)
         if not table.num_rows:
             raise TableError(f"{self.path} has no rows.")
-        if self.format.kind == "text":
-            for j, name in enumerate(columns):
-                if name not in texts:
-                    column = typed_column(table.column(j))
-                    zero = first_leading_zero(table.column(j)) if is_numeric(column.type) else None
-                    field = arrow.field(name, column.type, metadata=None if zero is None else {LEADING_ZERO: zero})
-                    table = table.set_column(j, field, column)
-        return table
+        return typed_table(table, texts) if self.format.kind == "text" else table
+
+
+def typed_table(table: Any, texts: Sequence[str] = ()) -> Any:
+    """A table of texts with the types that all values of a column agree with; see `TableFile.read`."""
+    for j, name in enumerate(table.column_names):
+        if name not in texts:
+            column = typed_column(table.column(j))
+            zero = first_leading_zero(table.column(j)) if is_numeric(column.type) else None
+            field = arrow.field(name, column.type, metadata=None if zero is None else {LEADING_ZERO: zero})
+            table = table.set_column(j, field, column)
+    return table
 
 
 def read_table(path: str | os.PathLike[str], columns: Sequence[str] | None = None) -> Any:

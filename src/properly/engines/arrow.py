@@ -1,0 +1,117 @@
+"""Tables of Arrow as parts: what files and the frames of Spark have in common."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from properly.engines.description import Part
+from properly.inputs.optional import require
+from properly.numeric.probabilities import Array
+
+_PART_BYTES = 2**24
+_SMALL = ("float", "halffloat", "int8", "int16", "uint8", "uint16", "bool")  # float32 holds every value
+
+
+class Columns(NamedTuple):
+    """Which columns mean what."""
+
+    features: list[str]
+    y: str | None = None
+    weight: str | None = None
+    offset: str | None = None
+    group: str | None = None
+
+    @classmethod
+    def chosen(cls, names: Sequence[str], what: str, features: Sequence[str] | None, *roles: str | None) -> Columns:
+        """Of the columns with these names; all that have no other role are features, unless they are named."""
+        special = [name for name in roles if name is not None]
+        found = cls([name for name in names if name not in special] if features is None else list(features), *roles)
+        for name in found.names:
+            if name not in names:
+                raise ValueError(f"there is no column {name!r}; {what} has {', '.join(map(repr, names))}.")
+        return found
+
+    @property
+    def names(self) -> list[str]:
+        """All of them, once each."""
+        return list(dict.fromkeys([*self.features, *(name for name in self[1:] if isinstance(name, str))]))
+
+    def part(self, batch: Any, place: str, encoder: Any = None) -> Part:
+        """The rows of a batch of Arrow; `encoder` turns a table of the features into numbers."""
+        if encoder is not None:
+            table = require("pyarrow", "arrow").Table.from_batches([batch])
+            X = np.asarray(encoder.transform(table.select(self.features)), dtype=np.float64)
+        else:
+            columns = [batch.column(name) for name in self.features]
+            small = all(str(column.type) in _SMALL for column in columns)
+            X = np.empty((batch.num_rows, len(columns)), np.float32 if small else np.float64, order="F")
+            for j, column in enumerate(columns):
+                X[:, j] = _numbers(column, self.features[j], place)
+        y, group = (None if name is None else _labels(batch.column(name)) for name in (self.y, self.group))
+        weight, offset = (
+            None if name is None else _numbers(batch.column(name), name, place) for name in (self.weight, self.offset)
+        )
+        return Part(X, y, weight, offset, group, place)
+
+    def part_of_vectors(self, batch: Any, place: str) -> Part:
+        """The same where the only feature is a column of lists of numbers, all of one length."""
+        lists = batch.column(self.features[0])
+        lengths = lists.value_lengths().unique().to_pylist()
+        if len(lengths) > 1:
+            raise ValueError(f"the vectors of {self.features[0]!r} have different lengths in {place}: {lengths}.")
+        part = self._replace(features=[]).part(batch, place)
+        X = _numbers(lists.flatten(), self.features[0], place).reshape(batch.num_rows, -1)
+        return part._replace(X=X)
+
+
+def rows_a_part(n_features: int) -> int:
+    return max(1, _PART_BYTES // (8 * max(1, n_features)))
+
+
+def pickled_parts(columns: Columns, vectors: bool, batches: Iterator[Any]) -> Iterator[Any]:
+    """Arrow's batches as pickled parts of about 16 MiB in batches of their own, or the error that their rows make."""
+    import pyarrow as pa
+
+    waiting: list[Any] = []
+
+    def together() -> Any:
+        part: Any
+        try:
+            batch = pa.Table.from_batches(waiting).combine_chunks().to_batches()[0]
+            part = (columns.part_of_vectors if vectors else columns.part)(batch, "the frame").converted()
+        except (TypeError, ValueError) as error:
+            part = ValueError(str(error))
+        waiting.clear()
+        return pa.RecordBatch.from_pydict({"part": [pickle.dumps(part, protocol=5)]})
+
+    for batch in batches:
+        waiting += [batch] if batch.num_rows else []
+        if sum(each.num_rows for each in waiting) >= rows_a_part(len(columns.features)):
+            yield together()
+    if waiting:
+        yield together()
+
+
+def _labels(column: Any) -> NDArray[Any]:
+    return np.asarray(column.to_numpy(zero_copy_only=False))
+
+
+def _numbers(column: Any, name: str, place: str) -> Array:
+    """A column of numbers, of which none is missing, in their own type if NumPy has it."""
+    types = require("pyarrow", "arrow").types
+    if types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if column.null_count:
+        raise ValueError(f"column {name!r} has missing values in {place}; drop or impute such rows first.")
+    kind = column.type
+    if types.is_decimal(kind):
+        column = column.cast("float64", safe=False)
+    elif not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
+        raise ValueError(f"column {name!r} holds {kind} in {place}, not numbers; encode or leave it out.")
+    values: Array = column.to_numpy(zero_copy_only=False)
+    return values

@@ -1,0 +1,77 @@
+"""Parts that were read once, as raw numbers on a local disk."""
+
+from __future__ import annotations
+
+import mmap
+import pickle
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, TypeVar
+
+from properly.engines.description import Part
+
+T = TypeVar("T")
+_ALIGNMENT = 64  # bytes, to which arrays begin
+
+
+class PartCache:
+    """A folder that only this user can read, with a file for every part; removed at the end, or with the process.
+
+    Arrays are mapped from the file, without a copy: the system reads what is used, and may forget it.
+    """
+
+    def __init__(self, folder: str) -> None:
+        if not Path(folder).is_dir():
+            raise ValueError(f"cache must be an existing folder on a local disk, got {folder!r}.")
+        self._folder = TemporaryDirectory(prefix="properly-", dir=folder, ignore_cleanup_errors=True)
+        self._ends: dict[int, list[tuple[int, int]]] = {}  # where each piece of a part begins and ends
+        self.complete = False
+
+    @property
+    def numbers(self) -> list[int]:
+        """Of the parts, in their order."""
+        return sorted(self._ends)
+
+    def keeping(self, function: Callable[[Part, int], T]) -> Callable[[Part, int], T]:
+        """The same function, which also writes every part that it sees."""
+
+        def keep(part: Part, number: int) -> T:
+            part = part.converted()
+            self._write(part, number)
+            return function(part, number)
+
+        return keep
+
+    def _write(self, part: Part, number: int) -> None:
+        buffers: list[pickle.PickleBuffer] = []
+        pieces: list[Any] = [
+            pickle.dumps(part, protocol=5, buffer_callback=buffers.append),
+            *(each.raw() for each in buffers),
+        ]
+        ends = []
+        try:
+            with open(self._path(number), "wb") as file:
+                for piece in pieces:
+                    file.write(bytes(-file.tell() % _ALIGNMENT))
+                    ends.append((file.tell(), file.tell() + len(piece)))
+                    file.write(piece)
+        except OSError as error:
+            raise OSError(f"the cache in {self._folder.name} cannot be written: {error}") from error
+        self._ends[number] = ends
+
+    def part(self, number: int) -> Part:
+        with open(self._path(number), "rb") as file:
+            whole = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+        head, *buffers = (whole[begin:end] for begin, end in self._ends[number])
+        part: Part = pickle.loads(head, buffers=buffers)
+        return part
+
+    def close(self) -> None:
+        self._ends = {}
+        with suppress(OSError):
+            self._folder.cleanup()
+
+    def _path(self, number: int) -> str:
+        return f"{self._folder.name}/{number}"
