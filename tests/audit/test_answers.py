@@ -11,3 +11,5 @@ def test_rows_and_weights_are_told_apart():
         ": 200 rows with a total weight of 1 show no fault" in answer(audit(y, p, sample_weight=np.full(200, 0.005)))[0]
     )
     assert "weight" not in answer(audit(y, p))[0]
+    assert "rescale them to a mean of 1" in answer(audit(y, p, sample_weight=np.full(200, 0.005)))[0]
+    assert "rescale" not in answer(audit(y, p, sample_weight=np.full(200, 0.5)))[0]

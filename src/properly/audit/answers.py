@@ -20,6 +20,7 @@ KERNEL_ERROR = "squared kernel calibration error"
 RIGHT = SIZES | {KERNEL_ERROR: 0.0}  # the sizes of right probabilities
 _OTHER_CLASS = "if they are for the other class, name that one: --positive, or classes= in Python"
 
+_LIGHT = 0.1  # a mean weight
 _FEWEST = 30  # rows from which a gain can be told from chance, as when models are compared
 
 
@@ -58,7 +59,7 @@ def _are_they_right(audit: Audit) -> str:
     shown = f"{_rows(audit)} {shows} no fault beyond chance ({_means(audit)}; {_p_value(audit.p_value)})"
     if found == "unclear":
         opening = "There is too little data to tell whether the probabilities are right"
-        return f"{opening}: {shown}, but could have missed one.{_by_chance(audit)}"
+        return f"{opening}: {shown}, but could have missed one.{_by_chance(audit)}{_light(audit)}"
     if found == "right":
         return f"The probabilities look right: {shown}.{_by_chance(audit)}"
     reasons = faults(audit) or [_elsewhere(audit)]
@@ -66,6 +67,13 @@ def _are_they_right(audit: Audit) -> str:
         size = f"by no more than {percent(audit.tolerance, 2)} of the mean and of the {audit.headline.name}"
         return f"The probabilities are nearly right, off {size}: they are {_joined(reasons)}."
     return f"The probabilities are not right: they are {_joined(reasons)}."
+
+
+def _light(audit: Audit) -> str:
+    """A remark on weights that can hardly be numbers of rows."""
+    if audit.total > _LIGHT * audit.n_rows:
+        return ""
+    return " A weight counts as so many rows: if these are no counts, rescale them to a mean of 1."
 
 
 def _rows(audit: Audit) -> str:
