@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil, isfinite
+from math import ceil, isclose, isfinite
 from typing import Any
 
 from properly.audit.confusion import Confusion
@@ -20,7 +20,6 @@ KERNEL_ERROR = "squared kernel calibration error"
 RIGHT = SIZES | {KERNEL_ERROR: 0.0}  # the sizes of right probabilities
 _OTHER_CLASS = "if they are for the other class, name that one: --positive, or classes= in Python"
 
-_LIGHT = 0.1  # a mean weight
 _FEWEST = 30  # rows from which a gain can be told from chance, as when models are compared
 
 
@@ -59,7 +58,7 @@ def _are_they_right(audit: Audit) -> str:
     shown = f"{_rows(audit)} {shows} no fault beyond chance ({_means(audit)}; {_p_value(audit.p_value)})"
     if found == "unclear":
         opening = "There is too little data to tell whether the probabilities are right"
-        return f"{opening}: {shown}, but could have missed one.{_by_chance(audit)}{_light(audit)}"
+        return f"{opening}: {shown}, but could have missed one.{_by_chance(audit)}"
     if found == "right":
         return f"The probabilities look right: {shown}.{_by_chance(audit)}"
     reasons = faults(audit) or [_elsewhere(audit)]
@@ -69,16 +68,9 @@ def _are_they_right(audit: Audit) -> str:
     return f"The probabilities are not right: they are {_joined(reasons)}."
 
 
-def _light(audit: Audit) -> str:
-    """A remark on weights that can hardly be numbers of rows."""
-    if audit.total > _LIGHT * audit.n_rows:
-        return ""
-    return " A weight counts as so many rows: if these are no counts, rescale them to a mean of 1."
-
-
 def _rows(audit: Audit) -> str:
     rows = f"{audit.n_rows:,} {'row' if audit.n_rows == 1 else 'rows'}"
-    return rows if audit.total == audit.n_rows else f"{rows} with a total weight of {count(audit.total)}"
+    return rows if isclose(audit.total, audit.n_rows) else f"{rows}, weighted to count as {count(audit.total)},"
 
 
 def _p_value(p: float) -> str:

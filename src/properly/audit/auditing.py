@@ -77,7 +77,8 @@ def audit(
         The costs of a false positive and of a false negative, as in (1, 20) or "1:20"; for K > 2 classes a matrix
         (K, K) with cost[true, decision].
     sample_weight : array of shape (n,), optional
-        A weight of 2 counts as the row twice, a weight of 0 as no row.
+        Whole weights are numbers of rows: 2 is the row twice, 0 no row. Others, such as those that undo sampling, may
+        have any scale: they count as the effective number of rows, and all intervals and tests allow for them.
     cluster : array of shape (n,), optional
         Rows of the same value (of a customer, of a day) need not be independent; all standard errors know it. Every
         row must have one.
@@ -182,6 +183,7 @@ def audit_of(
 ) -> Audit:
     """`audit` of a checked forecast, checked probabilities of its rows, and costs from `class_costs`."""
     names = tuple(str(label) for label in (forecast.classes.tolist() if class_names is None else class_names))
+    forecast = forecast.in_rows()
     _check(forecast, names, groups, against, cluster)
     common: dict[str, Any] = {"groups": groups, "costs": costs, "cluster": cluster}
     common |= {"tolerance": tolerance, "detect": detect, "class_names": names, "random_state": random_state}

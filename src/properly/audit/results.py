@@ -162,7 +162,7 @@ SCORES: dict[str, tuple[Loss, float]] = {"log loss": (LogLoss(), 1.0), "Brier sc
 
 def paired(difference: Array, forecast: Forecast, cluster: NDArray[Any] | None, random_state: int) -> PairedDifference:
     """The mean of finite differences of losses with its interval; rows are drawn, or clusters if there are any."""
-    return bootstrap_of(difference, forecast.weight, cluster, random_state=random_state)
+    return bootstrap_of(difference, forecast.weight, cluster, random_state=random_state, rows=forecast.rows)
 
 
 @dataclass(frozen=True)
@@ -272,7 +272,8 @@ class Audit:
     classes : tuple of str
     n_rows : int
     total : float
-        The sum of the weights; the number of rows if there are none.
+        What the rows count as: their number, or the sum of weights that are whole numbers, or with other weights the
+        effective number (Σw)²/Σw².
     rates, means : array of shape (n_classes,)
         The share of each class, and its mean probability.
     hit_rate, confidence : float

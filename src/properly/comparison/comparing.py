@@ -22,6 +22,7 @@ from properly.inputs.forecast import read_forecast
 from properly.inputs.labels import checked_labels
 from properly.inputs.optional import require
 from properly.inputs.options import CONFIDENCE
+from properly.inputs.weights import row_factor, variances
 from properly.losses import Loss, get_loss
 from properly.metrics.clusters import cluster_sums
 from properly.metrics.paired import sign_test_of, simultaneous_bootstrap_of
@@ -233,6 +234,7 @@ class _Units(NamedTuple):
         judged = rows.folds[0] >= rows.first
         counted = judged if rows.weight is None else judged & (rows.weight > 0.0)
         weight = np.ones(counted.sum()) if rows.weight is None else rows.weight[counted]
+        weight = weight * row_factor(weight)
         return cls(weight, None if rows.groups is None else np.unique(rows.groups[counted], return_inverse=True)[1])
 
     def of_rows(self, losses: Array) -> Array:
@@ -244,7 +246,7 @@ class _Units(NamedTuple):
 
     @property
     def number(self) -> float:
-        """How many there are; a weight of 2 is the row twice."""
+        """How many there are."""
         return float(self.weight.sum()) if self.group is None else len(np.unique(self.group))
 
     def standard_error(self, losses: Array) -> float:
@@ -253,7 +255,7 @@ class _Units(NamedTuple):
         if not np.isfinite(mean):
             return np.inf
         if self.group is None:
-            squares = self.weight * np.square(losses - mean)
+            squares = variances(self.weight) * np.square(losses - mean)
         else:
             squares = np.square(cluster_sums(self.weight * (losses - mean), self.group))
         return float(np.sqrt(np.sum(squares)) / self.weight.sum())

@@ -15,7 +15,7 @@ from properly.inputs.frames import missing_in, refuse_distributed
 from properly.inputs.labels import check_lengths, forecast_labels
 from properly.inputs.options import checked_thresholds, numbered
 from properly.inputs.scores import BinarySample
-from properly.inputs.weights import checked_weight
+from properly.inputs.weights import checked_weight, row_factor
 from properly.numeric.arrays import (
     anywhere,
     contiguous,
@@ -128,6 +128,11 @@ class Forecast:
     def with_p(self, p: Array) -> Forecast:
         """The same rows with other checked probabilities, of the shape of `p`."""
         return Forecast(self.codes, p, None, self.weight, self.classes, rows=self.rows)
+
+    def in_rows(self) -> Forecast:
+        """With weights that are numbers of rows, as far as they can be."""
+        factor = 1.0 if self.weight is None else row_factor(self.weight, self.rows)
+        return self if self.weight is None or factor == 1.0 else replace(self, weight=self.weight * factor)
 
     def probabilities(self, rows: slice) -> Probabilities:
         """p, q and their logarithms of some rows (two classes).

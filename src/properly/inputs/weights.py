@@ -75,7 +75,41 @@ def row_weights(sample_weight: ArrayLike | None, n_rows: int, *, positive_sum: b
 
 def are_counts(weight: Array | None) -> bool:
     """Whether checked weights are whole numbers, so that each row can be taken for as many rows."""
-    return weight is not None and bool(np.all((weight == np.rint(weight)) & (weight <= _LARGEST_COUNT)))
+    if weight is None:
+        return False
+    xp = namespace(weight)
+    return bool(xp.all((weight == xp.round(weight)) & (weight <= _LARGEST_COUNT)))
+
+
+def variances(weight: Array, rows: Array | None = None) -> Array:
+    """What the rows behind each weight add to the variance of a sum of w·x, where x has the variance 1.
+
+    A weight that counts rows adds itself; another adds its square, or that of the mean weight of the `rows` it is of.
+
+    >>> variances(np.array([3.0, 2.0])), variances(np.array([0.5, 2.0]))
+    (array([3., 2.]), array([0.25, 4.  ]))
+    """
+    return weight if are_counts(weight) else _squares(weight, rows)
+
+
+def row_factor(weight: Array, rows: Array | None = None) -> float:
+    """What makes weights numbers of rows: 1 if they are whole; others then add up to the effective number, (Σw)²/Σw².
+
+    So many rows of equal weight tell as much, if weights do not depend on what is measured.
+
+    >>> row_factor(np.array([3.0, 2.0])), row_factor(np.array([0.5, 0.5])), row_factor(np.array([0.5, 1.0, 1.5]))
+    (1.0, 2.0, 0.857142857142857)
+    """
+    if are_counts(weight):
+        return 1.0
+    xp = namespace(weight)
+    largest = float(xp.max(weight))
+    share = weight / largest
+    return float(xp.sum(share)) / float(xp.sum(_squares(share, rows))) / largest
+
+
+def _squares(weight: Array, rows: Array | None) -> Array:
+    return weight * weight if rows is None else weight * weight / rows
 
 
 def checked_class_weights(weight: Array, classes: NDArray[Any]) -> Array:

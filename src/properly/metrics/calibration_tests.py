@@ -105,8 +105,9 @@ def calibration_test(
     Parameters
     ----------
     y, p, sample_weight, classes
-        As for `proper_score`. A weight of 2 counts as the row twice: weights that are not numbers of rows need
-        `cluster` with a value for each row.
+        As for `proper_score`. Whole weights are numbers of rows: 2 is the row twice. Others may have any scale: they
+        are divided by Σw²(y - p)²/Σw(y - p)². For whole weights that are no numbers of rows, give `cluster` a value
+        for each row.
     cluster : array of shape (n,), optional
         Rows of the same value, such as those of a customer or a day, need not be independent. They then count as
         fewer: all weights are divided by the design effect, the variance of Σw(y-p) between clusters over that between
@@ -130,7 +131,7 @@ def calibration_test(
     >>> result.p_value < 0.01, [test.name for test in result.tests]
     (True, ['mean', 'line', 'cumulative', 'smooth'])
     """
-    forecast = read_forecast(y, p, sample_weight, classes)
+    forecast = read_forecast(y, p, sample_weight, classes).in_rows()
     return calibration_test_of(forecast, None if cluster is None else read_clusters(cluster, forecast))
 
 

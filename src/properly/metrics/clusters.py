@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy import special as sc
 
 from properly.inputs.forecast import Forecast
+from properly.inputs.weights import variances
 from properly.numeric.probabilities import Array
 
 _UPPER, _DEVIATIONS = 0.975, 1.96  # of a normal number
@@ -23,6 +24,9 @@ def cluster_sums(values: Array, cluster: NDArray[Any]) -> Array:
 
 def design_effect(forecast: Forecast, cluster: NDArray[Any] | None) -> float:
     """How many rows that belong together tell as much as one independent row; at least 1, ∞ for a single cluster.
+
+    Without clusters it is 1 for weights that are numbers of rows, and otherwise Σw²(y - p)²/Σw(y - p)², which undoes
+    any scale of the weights, and holds for weights that differ between the classes as well.
 
     The variance of the sum of w(y - p) between clusters, over that between independent rows. It is estimated from G
     clusters (or, where their sizes differ, from as many equal ones as G = (Σv)²/Σv², with v = Σw p(1-p) of a cluster),
@@ -39,18 +43,24 @@ def design_effect(forecast: Forecast, cluster: NDArray[Any] | None) -> float:
     >>> round(design_effect(rows, np.repeat(np.arange(400), 10)), 1)
     10.1
     """
-    if cluster is None:
+    if forecast.weight is None and cluster is None:
         return 1.0
     weight = np.ones(len(forecast.p)) if forecast.weight is None else forecast.weight
+    spread = variances(weight, forecast.rows)
+    if spread is weight and cluster is None:
+        return 1.0
     residual = forecast.positive - forecast.p
     residual -= np.average(residual, weights=weight)
-    sums, variances = cluster_sums(
+    if cluster is None:
+        within = float(weight @ np.square(residual))
+        return float(spread @ np.square(residual)) / within if within > 0.0 else float(spread.sum() / weight.sum())
+    sums, chances = cluster_sums(
         np.column_stack([weight * residual, weight * forecast.p * (1.0 - forecast.p)]), cluster
     ).T
     within = float(weight @ np.square(residual))
-    if within == 0.0 or variances.sum() == 0.0:
+    if within == 0.0 or chances.sum() == 0.0:
         return 1.0
-    degrees = float(np.square(variances.sum()) / np.square(variances).sum()) - 1.0
+    degrees = float(np.square(chances.sum()) / np.square(chances).sum()) - 1.0
     if len(sums) == 1 or degrees <= 0.0:
         return np.inf
     between = float(np.square(sums).sum()) * (degrees + 1.0) / degrees

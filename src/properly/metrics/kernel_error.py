@@ -11,6 +11,7 @@ from scipy.spatial.distance import cdist
 
 from properly.inputs.forecast import Forecast, read_clusters, read_forecast
 from properly.inputs.options import choose
+from properly.inputs.weights import are_counts, row_factor
 from properly.numeric.probabilities import Array
 from properly.numeric.tails import tails
 
@@ -67,7 +68,8 @@ def kernel_calibration_error(
         Which pairs of rows are averaged: all of them; those within random blocks of 1,000 rows; or n/2 disjoint pairs.
         "auto" takes all pairs of up to 10,000 rows, and blocks of more.
     sample_weight : array of shape (n,), optional
-        A weight of 2 counts as the row twice; copies of a row are a pair too.
+        Whole weights are numbers of rows: 2 is the row twice, and copies of a row are a pair too. Others count as the
+        effective number of rows, (Σw)²/Σw².
     cluster : array of shape (n,), optional
         Rows of the same value, such as those of a customer, need not be independent: only pairs of rows of different
         clusters are averaged, and the interval is that of independent clusters.
@@ -127,12 +129,15 @@ class _Rows(NamedTuple):
     p: Array  # (n, K)
     residual: Array  # e_Y - p
     weight: Array
+    copies: Array  # how many more there are of a row
     scale: float  # of the kernel
 
     @classmethod
     def of(cls, forecast: Forecast) -> _Rows:
         p = forecast.p if not forecast.binary else np.column_stack([forecast.of_class(0).p, forecast.p])
-        weight = np.ones(len(p)) if forecast.weight is None else forecast.weight
+        given = np.ones(len(p)) if forecast.weight is None else forecast.weight
+        weight = given * row_factor(given)
+        copies = weight - 1.0 if are_counts(given) else np.zeros(len(p))
         low, high = _WEIGHTS
         if not low <= weight.sum() <= high:
             raise ValueError(
@@ -141,7 +146,7 @@ class _Rows(NamedTuple):
             )
         centre = np.average(p, axis=0, weights=weight)
         scale = np.sqrt(2.0 * np.average(np.square(p - centre).sum(axis=1), weights=weight))
-        return cls(p, _residual(forecast.codes, p), weight, float(scale))
+        return cls(p, _residual(forecast.codes, p), weight, copies, float(scale))
 
     def kernel(self, some: Array, others: Array) -> Array:
         """exp(-distance / scale); 1 if all rows are the same."""
@@ -180,9 +185,8 @@ def _within(rows: _Rows, block: NDArray[np.intp]) -> tuple[float, float, Array]:
 
     Pairs are counted both ways. A row of weight w is w(w-1) pairs of its own copies, if it has any.
     """
-    p, residual, weight = (each[block] for each in rows[:3])
+    p, residual, weight, copies = (each[block] for each in rows[:4])
     own = np.square(residual).sum(axis=1)
-    copies = np.maximum(weight - 1.0, 0.0)
     weighted = weight[:, None] * residual
     sums = np.empty(len(p))
     for begin in range(0, len(p), _STRIPE):

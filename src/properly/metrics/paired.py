@@ -10,7 +10,7 @@ from scipy import special as sc
 from sklearn.utils import check_random_state
 
 from properly.inputs.options import CONFIDENCE, Seed, checked_confidence, checked_count
-from properly.inputs.weights import are_counts, checked_weight
+from properly.inputs.weights import are_counts, checked_weight, variances
 from properly.metrics.clusters import cluster_sums
 from properly.numeric.probabilities import Array, as_float
 
@@ -109,16 +109,16 @@ def paired_bootstrap(
     Rows are drawn with replacement, both losses of a row together. The interval is that of the quantiles of the
     resampled differences, and the p-value is twice the share of them beyond 0, with one more resample counted there.
     More than 10,000 rows are first pooled at random into 10,000 groups, and groups are drawn: the variance of the mean
-    is the same up to about 1 %, and it takes seconds for any number of rows. Where weights are not whole numbers, or
-    add up to more than 10 million, resampled means are drawn from the normal distribution of their variance,
-    Σw(d - mean)²/(Σw)².
+    is the same up to about 1 %, and it takes seconds for any number of rows. Where weights are not whole numbers,
+    resampled means are drawn from the normal distribution of their variance, Σw²(d - mean)²/(Σw)²; where whole ones add
+    up to more than 10 million, of Σw(d - mean)²/(Σw)².
 
     Parameters
     ----------
     losses_a, losses_b : arrays of shape (n,)
         Losses of the same rows, as from `row_losses`. They must be finite, unless both are equal in a row.
     sample_weight : array of shape (n,), optional
-        A weight of 2 is the row twice.
+        Whole weights are numbers of rows: 2 is the row twice. Others may have any scale.
     n_resamples : int, default 2000
     confidence : float, default 0.95
     random_state : int, RandomState or None, default None
@@ -150,12 +150,14 @@ def bootstrap_of(
     n_resamples: int = 2000,
     confidence: float = CONFIDENCE,
     random_state: Seed = None,
+    rows: Array | None = None,
 ) -> PairedDifference:
     """`paired_bootstrap` of the finite differences of checked losses, row by row; no weight is 0.
 
-    With the number of the cluster of every row, clusters are drawn, not rows.
+    With the number of the cluster of every row, clusters are drawn, not rows. `rows` are those behind each of counted
+    differences.
     """
-    given = weight, cluster, n_resamples, check_random_state(random_state)
+    given = weight, cluster, n_resamples, check_random_state(random_state), rows
     centres, samples = _resampled_means(difference[None], *given)
     centre, resampled = float(centres[0]), samples[0]
     low, high = np.quantile(resampled, [0.5 - 0.5 * confidence, 0.5 + 0.5 * confidence])
@@ -210,6 +212,7 @@ def _resampled_means(
     cluster: NDArray[Any] | None,
     n_resamples: int,
     generator: np.random.RandomState,
+    rows: Array | None = None,
 ) -> tuple[Array, Array]:
     """The weighted means of m differences, of shape (m,), and those of resamples, of shape (m, n_resamples)."""
     if cluster is not None:
@@ -222,10 +225,10 @@ def _resampled_means(
         repeated = np.repeat(differences, weight.astype(np.intp), axis=1)
         return _of_drawn_units(*_pooled(repeated, None, generator), n_resamples, generator)
     means = np.average(differences, axis=1, weights=weight)
-    scaled = (differences - means[:, None]) * (np.sqrt(weight) / weight.sum())
-    variances, directions = np.linalg.eigh(scaled @ scaled.T)
+    scaled = (differences - means[:, None]) * (np.sqrt(variances(weight, rows)) / weight.sum())
+    sizes, directions = np.linalg.eigh(scaled @ scaled.T)
     normal = generator.standard_normal((len(means), n_resamples))
-    return means, means[:, None] + directions @ (np.sqrt(np.maximum(variances, 0.0))[:, None] * normal)
+    return means, means[:, None] + directions @ (np.sqrt(np.maximum(sizes, 0.0))[:, None] * normal)
 
 
 def _of_drawn_units(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from properly.forecasts import read_binary
 from properly.inputs.forecast import Forecast
 from properly.inputs.frames import refuse_distributed
 from properly.inputs.options import CONFIDENCE, checked_confidence
+from properly.inputs.weights import are_counts, row_factor
 from properly.metrics.paired import PairedDifference
 from properly.metrics.thresholds import DistinctForecasts, distinct_forecasts, distinct_in_order
 from properly.numeric.arrays import Array, namespace
@@ -57,8 +59,8 @@ def auc(
     Parameters
     ----------
     y, p, sample_weight, classes
-        As for `proper_score`, of two classes, and rows of both. In the standard error a weight of 2 is the row twice,
-        so weights that are not counts should be scaled: to a mean of 1, or less if they differ much.
+        As for `proper_score`, of two classes, and rows of both. In the standard error whole weights are numbers of
+        rows: 2 is the row twice. The rows of a class with others count as the effective number, (Σw)²/Σw².
     confidence : float, default 0.95
         Of the interval, which is a normal one on the scale of log-odds, and so stays within [0, 1].
 
@@ -66,8 +68,7 @@ def auc(
     -------
     AreaUnderCurve
         Where DeLong's variance is 0 or cannot be estimated (perfect ranking, or a class of one row), the interval is
-        Newcombe's score interval with the variance of Hanley & McNeil, and the standard error theirs. If the weights of
-        a class add up to less than 1, the interval is [0, 1] and the standard error nan.
+        Newcombe's score interval with the variance of Hanley & McNeil, and the standard error theirs.
 
     References
     ----------
@@ -86,12 +87,10 @@ def auc(
 def auc_of(forecast: Forecast, confidence: float = CONFIDENCE) -> AreaUnderCurve:
     """`auc` of a checked forecast of two classes."""
     z = float(sc.ndtri(0.5 + 0.5 * confidence))
-    n_negative, n_positive = _checked_classes(forecast)
+    forecast, (n_negative, n_positive) = _in_rows(forecast)
     found = distinct_forecasts(forecast)
     above, below = _placements(found)
     area, error = _mean_and_error((above, found.positive), (below, found.negative))
-    if min(n_positive, n_negative) < 1.0:
-        return AreaUnderCurve(area, np.nan, 0.0, 1.0)
     if error == 0.0 or not 0.0 < area < 1.0 or min(n_positive, n_negative) == 1.0:
         return _by_newcombe(area, n_positive, n_negative, z)
     centre, spread = sc.logit(area), z * error / (area * (1.0 - area))
@@ -110,9 +109,8 @@ def auc_difference(
     """The difference of the areas under the ROC curve of two forecasts of the same rows, a - b (above 0: a is better).
 
     Interval and test are DeLong's: normal, with the covariance of the two areas. Forecasts that rank alike differ by 0,
-    with an interval of no width and a p-value of 1. Of others the variance may be unknown: if a class has one row or
-    less (as weights that add up to 1 make it), or if the difference is the same for every row, as between a perfect
-    ranking and a reversed one. Then the interval is [-1, 1], and the p-value and the standard error are nan.
+    with an interval of no width and a p-value of 1. Of others the variance may be unknown: if a class has one row, or
+    if the difference is the same for every row, as between a perfect ranking and a reversed one. Then the interval is [-1, 1], and the p-value and the standard error are nan.
 
     Parameters
     ----------
@@ -129,7 +127,7 @@ def auc_difference(
     for name, p in (("p_a", p_a), ("p_b", p_b)):
         refuse_distributed(p, name)
     first, second = (read_binary(y, p, sample_weight, classes) for p in (p_a, p_b))
-    counts = _checked_classes(first)
+    (first, counts), (second, _) = _in_rows(first), _in_rows(second)
     apart = _row_placements(first) - _row_placements(second)
     if not apart.any():
         return PairedDifference(0.0, 0.0, 0.0, 1.0, 0.0)
@@ -142,12 +140,17 @@ def auc_difference(
     return PairedDifference(difference, difference - z * error, difference + z * error, p_value, error)
 
 
-def _checked_classes(forecast: Forecast) -> Array:
-    """The weight of negatives and positives, of which there must be some."""
-    weights = forecast.class_weight
-    if not weights.all():
+def _in_rows(forecast: Forecast) -> tuple[Forecast, Array]:
+    """With weights that are numbers of rows, in each class by itself; and those of negatives and positives."""
+    if not forecast.class_weight.all():
         raise ValueError("a ranking needs rows of both classes, but all rows of positive weight belong to one.")
-    return weights
+    weight, rows = forecast.weight, forecast.rows
+    if weight is None or are_counts(weight):
+        return forecast, forecast.class_weight
+    own = forecast.codes == 1
+    factors = [row_factor(weight[each], None if rows is None else rows[each]) for each in (own, ~own)]
+    scaled = replace(forecast, weight=weight * namespace(weight).where(own, *factors))
+    return scaled, np.maximum(scaled.class_weight, 1.0)  # less is by rounding
 
 
 def _placements(found: DistinctForecasts) -> tuple[Array, Array]:

@@ -45,7 +45,7 @@ def answer_section(findings: Findings) -> Markup:
     n_rows = audit.n_rows if comparison is None else comparison.n_rows
     tiles = {"rows": count(n_rows)}
     if not np.isclose(audit.total, n_rows):
-        tiles["total weight"] = count(audit.total)
+        tiles["weighted to count as"] = count(audit.total)
     if audit.is_binary:
         tiles[f"share of {audit.classes[1]}"] = percent(audit.hit_rate)
         tiles["mean probability"] = percent(audit.confidence)
