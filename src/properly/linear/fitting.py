@@ -282,9 +282,15 @@ def _solve(
 
 
 def _best(problem: Problem, solutions: list[Solution]) -> Solution:
-    """The solution with the lowest objective; among equals (all, if convex) the one that is nearest to convergence."""
+    """The solution with the lowest objective; among equals (all, if convex) the one that is nearest to convergence.
+
+    Of losses with many starts it is the first of equals that converged, which does not depend on how many there are.
+    """
     values = _values(problem, solutions)
     equals = np.flatnonzero(values <= values.min() + 1e-10 * problem.null_loss)
+    first = solutions[equals[0]]
+    if first.status is Status.CONVERGED and problem.model.composite.loss._softer(0.5):
+        return first
     return min((solutions[i] for i in equals), key=_distance_from_convergence)
 
 
