@@ -3,7 +3,7 @@
 Random tables, losses (tailored Beta and squared loss, with the logit), penalties, and offsets of several kinds. The
 best optimum is the lowest objective that SciPy's L-BFGS finds from many random starts, or that the fit itself found.
 
-    OMP_NUM_THREADS=1 python benchmarks/bench_several_optima.py [--first 1000] [--cases 700]
+    OMP_NUM_THREADS=1 python benchmarks/bench_several_optima.py [--first 50000] [--cases 400]
 
 writes benchmarks/results/several_optima.md. None of these cases was used to settle the starts or the warning.
 """
@@ -133,8 +133,8 @@ def _row(chosen: list[dict[str, Any]]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--first", type=int, default=1000)
-    parser.add_argument("--cases", type=int, default=700)
+    parser.add_argument("--first", type=int, default=50000)
+    parser.add_argument("--cases", type=int, default=400)
     parser.add_argument("--records", type=Path, help="a file of JSON lines; what is in it is not done again")
     parser.add_argument("--output", type=Path, default=RESULTS)
     options = parser.parse_args()

@@ -216,6 +216,8 @@ def bombs(members):
     yield "150 MB of zeros", _zipped(zeros, zipfile.ZIP_DEFLATED)
     yield "notes of 150 MB", _zipped({**members, "properly.json": zeros["large.npy"]}, zipfile.ZIP_DEFLATED)
     yield "another method of compression", _zipped(members, zipfile.ZIP_LZMA)
+    yield "many names for one part", _overlapping(60_000, 10**6)
+    yield "a stated size of 2^62 bytes", _of_stated_size(2**62)
 
 
 def _zipped(members, method):
@@ -241,3 +243,30 @@ def _lying(members):
         data = data[: start + method] + struct.pack("<H", 8) + data[start + method + 2 :]
         data = data[: start + sizes + 4] + struct.pack("<I", 100) + data[start + sizes + 8 :]
     return data
+
+
+def _overlapping(number, size):
+    """Many entries of the directory that all lead to the same part."""
+    packer = zlib.compressobj(wbits=-15)
+    packed = packer.compress(bytes(size)) + packer.flush()
+    sizes = struct.pack("<3I", zlib.crc32(bytes(size)), len(packed), size)
+    part = b"PK\x03\x04" + struct.pack("<5H", 20, 0, 8, 0, 0) + sizes + struct.pack("<2H", 1, 0) + b"a" + packed
+    names = [b"properly.json", *(b"%06d" % k for k in range(number - 1))]
+    entry = b"PK\x01\x02" + struct.pack("<6H", 20, 20, 0, 8, 0, 0) + sizes
+    directory = b"".join(entry + struct.pack("<5H2I", len(name), 0, 0, 0, 0, 0, 0) + name for name in names)
+    return part + directory + _end(number, len(directory), len(part))
+
+
+def _of_stated_size(size):
+    """A part whose size needs the 64 bits of Zip64."""
+    name, content = b"properly.json", b"{}"
+    wide = struct.pack("<2H2Q", 1, 16, size, len(content))
+    sizes = struct.pack("<3I", zlib.crc32(content), 2**32 - 1, 2**32 - 1) + struct.pack("<2H", len(name), len(wide))
+    part = b"PK\x03\x04" + struct.pack("<5H", 45, 0, 0, 0, 0) + sizes + name + wide + content
+    entry = b"PK\x01\x02" + struct.pack("<6H", 45, 45, 0, 0, 0, 0) + sizes + struct.pack("<3H2I", 0, 0, 0, 0, 0)
+    directory = entry + name + wide
+    return part + directory + _end(1, len(directory), len(part))
+
+
+def _end(number, size, start):
+    return b"PK\x05\x06" + struct.pack("<4H2IH", 0, 0, number, number, size, start, 0)

@@ -158,3 +158,15 @@ def test_sparse_coefficients_come_back(tmp_path):
     model = LogisticRegression().fit(X, Y).sparsify()
     save(model, tmp_path / "model.skops")
     assert np.array_equal(load(tmp_path / "model.skops").predict_proba(X), model.predict_proba(X))
+
+
+def test_names_in_a_file_reach_no_terminal(tmp_path):
+    """Nor are they shown in full length."""
+    for name in ("evil\x1b[2J\u202e.npy", "a" * 60_000):
+        save(LogisticRegression().fit(X, Y), tmp_path / "model.skops")
+        with zipfile.ZipFile(tmp_path / "model.skops", "a") as archive:
+            archive.writestr(name, b"")
+        with pytest.raises(ModelFileError) as caught:
+            load(tmp_path / "model.skops")
+        assert str(caught.value).isprintable()
+        assert len(str(caught.value)) < 3000

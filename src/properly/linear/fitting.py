@@ -21,7 +21,7 @@ from properly.linear.starts import (
     at_class_proportions,
     convex_start,
     fitted_to_sample,
-    over_the_intercept,
+    of_other_optima,
     sample_tolerance,
     usable_sample,
     where_finite,
@@ -130,7 +130,7 @@ class Fit(NamedTuple):
     intercept: Array  # (scores,)
     solution: Solution
     runaway: bool  # there is no penalty and the coefficients grew without limit: the classes are separable
-    several: bool = False  # offsets far apart give the loss several optima, of which another may be better
+    several: bool = False  # starts led to several optima of a loss that is not convex, and another may be better
 
 
 def certain_fit(intercept: ArrayLike, n_features: int) -> Fit:
@@ -171,7 +171,7 @@ def fit_linear(
     minima: list[Array] = []
     if start is None:
         others = [data.joined(*other) for other in (further_starts(data, penalty) if further_starts else ())]
-        minima = over_the_intercept(problem)
+        minima = of_other_optima(problem, coef, data.class_weight, max_iter)
     solution, several = _solve(problem, coef, plain, others + minima, tol, max_iter)
     runaway = not any(penalty) and _has_run_away(problem, solution)
     return Fit(*data.separated(solution.coef), solution, runaway, several and bool(minima))
@@ -226,9 +226,9 @@ def warn_about(fit: Fit, tol: float, max_iter: int) -> None:
         )
     elif fit.several and status is Status.CONVERGED:
         message = (
-            "the offsets lie so far apart that this loss, which is not convex, has several optima: the best that was "
-            "found from several starts is kept, and another may be better; use the convex loss of the link, or check "
-            "the unit of the offsets."
+            "the loss is not convex and has several optima for these rows: the best that was found from several starts "
+            "is kept, and another may be better; use the convex loss of the link, a less concentrated one or, if "
+            "offsets lie far apart, check their unit."
         )
     elif not np.isfinite(size):
         message = (
@@ -282,9 +282,15 @@ def _solve(
 
 
 def _best(problem: Problem, solutions: list[Solution]) -> Solution:
-    """The solution with the lowest objective; among equals (all, if convex) the one that is nearest to convergence."""
+    """The solution with the lowest objective; among equals (all, if convex) the one that is nearest to convergence.
+
+    Of losses with many starts it is the first of equals that converged, which does not depend on how many there are.
+    """
     values = _values(problem, solutions)
     equals = np.flatnonzero(values <= values.min() + 1e-10 * problem.null_loss)
+    first = solutions[equals[0]]
+    if first.status is Status.CONVERGED and problem.model.composite.loss._softer(0.5):
+        return first
     return min((solutions[i] for i in equals), key=_distance_from_convergence)
 
 

@@ -141,6 +141,10 @@ class Loss(ABC):
         """The log-odds of p at the score v of the canonical link, ±∞ outside its range; None without a formula."""
         return None
 
+    def _softer(self, share: float) -> Loss | None:
+        """The loss between log loss and this one, up to a factor: ω^share (p q)^(share-1); None without a formula."""
+        return None
+
     def _gradients(self, link: Link, v: Array) -> tuple[Array, Array]:
         """The derivatives in v of (L₀, L₁) at p = F(v): (p ω p', -q ω p')."""
         at = link._probabilities(v)

@@ -39,6 +39,9 @@ class _BetaFamily(Loss):
     def canonical_link(self) -> Link:
         return super().canonical_link if any(self._shape) else Logit()
 
+    def _softer(self, share: float) -> Loss | None:
+        return BetaLoss(*(share * each for each in self._shape)) if any(self._shape[:2]) else None
+
     def _weight(self, at: Probabilities) -> Array:
         alpha, beta, log_scale = self._shape
         return _power(at.log_p, at.log_q, alpha - 1.0, beta - 1.0, log_scale)

@@ -21,11 +21,13 @@ import numpy as np
 
 from properly.files import FilePath
 from properly.persistence.schema import SCHEMA, ModelFileError, nodes_of, one_line, read_schema
+from properly.progress import visible
 
 HEADER, SEAL = "properly.json", "properly.sum"
 _ENDINGS = {"NdArrayNode": ".npy", "SparseMatrixNode": ".npz", "BytesNode": ".bin", "BytearrayNode": ".bin"}
 _SIGNED = b"properly model file\n"  # before what is signed, so that a signature for another purpose does not fit
 _SHORTEST_KEY = 16
+_LONGEST_MESSAGE = 2000
 
 _UNPACKED, _TIMES = 100_000_000, 20  # bytes in any case, and times the size of the file
 # About the bytes in memory of a value of JSON, and of an object while skops builds it; and how many there may be for
@@ -132,13 +134,19 @@ def named_errors(path: FilePath) -> Iterator[None]:
     except MemoryError as error:
         raise ModelFileError(f"{path} needs more memory than there is; it may be damaged.") from error
     except ModelFileError as error:
-        raise ModelFileError(f"{path} {error}") from error
+        raise ModelFileError(f"{path} {_shown(error)}") from error
     except OSError as error:
         raise ModelFileError(f"{path} cannot be read: {error.strerror or one_line(error)}.") from error
     except BadZipFile as error:
         raise ModelFileError(f"{path} is no model file, or a damaged one: {one_line(error)}") from error
     except Exception as error:  # a damaged file may trip anything in skops, NumPy or zipfile
         raise ModelFileError(f"{path} is damaged: {one_line(error)}") from error
+
+
+def _shown(error: ModelFileError) -> str:
+    """What an error says; names in a file may be of any length, and hold commands to a terminal."""
+    text = visible(str(error))
+    return text if len(text) <= _LONGEST_MESSAGE else text[:_LONGEST_MESSAGE] + " ..."
 
 
 def checked_schema(members: Mapping[str, bytes], limits: Limits) -> Any:

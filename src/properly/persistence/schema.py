@@ -15,6 +15,8 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
 
+from properly.progress import visible
+
 SCHEMA = "schema.json"
 
 
@@ -116,7 +118,7 @@ def _mend_boolean_keys(node: dict[str, Any]) -> None:
 
 
 def one_line(error: BaseException) -> str:
-    text = " ".join(str(error).split()) or type(error).__name__
+    text = visible(" ".join(str(error).split())) or type(error).__name__
     return text if len(text) <= 200 else text[:197] + "..."
 
 
