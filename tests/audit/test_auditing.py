@@ -246,8 +246,6 @@ def test_flags_of_groups(forecasts):
         ({"y": ["ok", "bad"] * 2}, r"labels 'bad' and 'ok' do not tell .* classes=\['ok', 'bad'\]"),
         ({"sample_weight": [0, 0, 0, 0]}, "zero for every row"),
         ({"sample_weight": [1, -1, 1, 1]}, "-1"),
-        ({"sample_weight": [1e300] * 4}, "adds up to 4e.300"),
-        ({"sample_weight": [1e-300] * 4}, "adds up to 4e-300"),
         ({"group": ["a", "b"]}, "group must be a label for each row"),
         ({"costs": (0, 0)}, "costs"),
         ({"costs": "1-20"}, "1:20"),

@@ -92,14 +92,14 @@ def test_the_band_of_two_values_is_that_of_two_binomial_shares():
     np.testing.assert_allclose((result.high + result.low) / 2, [0.2, 0.7], atol=0.003)
 
 
-@pytest.mark.parametrize("weight", [0.25, 2.0, 2.5])
-def test_a_weight_counts_as_that_many_rows_also_for_the_band(weight):
+@pytest.mark.parametrize(("weight", "rows"), [(0.25, 1.0), (2.0, 2.0), (2.5, 1.0), (3.0, 3.0)])
+def test_a_whole_weight_counts_as_that_many_rows_also_for_the_band(weight, rows):
     p = np.repeat([0.2, 0.7], 400)
     y = np.arange(800) % 3 == 0
     wide = reliability(y, p, n_resamples=3000)
     narrow = reliability(y, p, sample_weight=np.full(800, weight), n_resamples=3000, random_state=1)
     np.testing.assert_array_equal(narrow.recalibrated, wide.recalibrated)
-    np.testing.assert_allclose((wide.high - wide.low) / (narrow.high - narrow.low), np.sqrt(weight), rtol=0.12)
+    np.testing.assert_allclose((wide.high - wide.low) / (narrow.high - narrow.low), np.sqrt(rows), rtol=0.12)
 
 
 def test_rows_of_weight_0_do_not_count():

@@ -149,3 +149,41 @@ def test_the_cauchy_rule():
     assert joined(np.array([1e-6, 1.0]), np.ones(2)) == pytest.approx(2e-6, rel=1e-3)
     random = np.random.default_rng(0)
     assert np.mean(joined(random.random((4, 100_000)), np.ones(4)) < 0.05) == pytest.approx(0.05, abs=0.004)
+
+
+def sampled(random, rate=1.0, n=2000):
+    """Right forecasts, of which a share of the negatives was drawn."""
+    p = sc.expit(random.normal(-2.0, 1.0, n))
+    y = random.random(n) < p
+    drawn = y | (random.random(n) < rate)
+    return y[drawn], p[drawn]
+
+
+@pytest.mark.parametrize("kind", ["uniform", "exponential", "small", "by class"])
+def test_right_forecasts_keep_the_level_whatever_the_weights_are(kind):
+    random = np.random.default_rng(0)
+    rejected = []
+    for _ in range(400):
+        y, p = sampled(random, 0.15 if kind == "by class" else 1.0)
+        weight = {
+            "uniform": random.uniform(0.5, 2.0, len(y)),
+            "exponential": 5.0 * random.exponential(size=len(y)),
+            "small": random.uniform(0.5, 2.0, len(y)) / len(y),
+            "by class": np.where(y, 1.0, 1.0 / 0.15),
+        }[kind]
+        rejected.append(calibration_test(y, p, sample_weight=weight).p_value <= 0.05)
+    assert 0.01 <= np.mean(rejected) <= 0.085  # 0.05 and three standard errors
+
+
+def test_the_scale_of_weights_that_are_no_counts_does_not_matter():
+    random = np.random.default_rng(0)
+    y, p = sampled(random)
+    weight = random.exponential(size=len(y))
+    plain = calibration_test(y, p**0.8, sample_weight=weight)
+    for factor in (1e-200, 1.0 / weight.sum(), 1e200):
+        assert calibration_test(y, p**0.8, sample_weight=factor * weight).p_value == pytest.approx(plain.p_value)
+    equal = calibration_test(y, p, sample_weight=np.full(len(y), 0.37))
+    assert equal.p_value == pytest.approx(calibration_test(y, p).p_value)
+    whole = random.integers(1, 4, len(y))
+    repeated = calibration_test(np.repeat(y, whole), np.repeat(p, whole))
+    assert calibration_test(y, p, sample_weight=whole).p_value == pytest.approx(repeated.p_value)

@@ -36,7 +36,7 @@ def test_bootstrap_agrees_with_the_normal_approximation(n_rows, weighted):
     b = a + 0.5 * rng.normal(size=n_rows) + 0.02
     weight = rng.random(n_rows) if weighted else np.ones(n_rows)
     difference = np.average(a - b, weights=weight)
-    error = np.sqrt(np.sum(weight * (a - b - difference) ** 2)) / weight.sum()
+    error = np.sqrt(np.sum(weight**2 * (a - b - difference) ** 2)) / weight.sum()
     result = paired_bootstrap(a, b, sample_weight=weight if weighted else None, random_state=0)
     assert result.difference == pytest.approx(difference, rel=1e-9)
     assert result.standard_error == pytest.approx(error, rel=0.06)
@@ -46,15 +46,17 @@ def test_bootstrap_agrees_with_the_normal_approximation(n_rows, weighted):
     assert result.p_value == pytest.approx(expected, abs=0.03)
 
 
-def test_a_weight_of_two_is_the_row_twice_and_halves_are_half_a_row():
+def test_a_weight_of_two_is_the_row_twice_and_others_have_any_scale():
     rng = np.random.default_rng(1)
     a, b, weight = rng.exponential(size=300), rng.exponential(size=300), rng.integers(0, 5, 300)
     repeated = paired_bootstrap(np.repeat(a, weight), np.repeat(b, weight), random_state=0)
     assert paired_bootstrap(a, b, sample_weight=weight, random_state=0) == pytest.approx(repeated)
     ones = paired_bootstrap(a, b, sample_weight=np.ones(300), random_state=0)
     assert ones == pytest.approx(paired_bootstrap(a, b, random_state=0))
-    scaled = paired_bootstrap(a, b, sample_weight=1.25 * weight, random_state=0)
-    assert scaled.standard_error == pytest.approx(repeated.standard_error / np.sqrt(1.25), rel=0.06)
+    halves = paired_bootstrap(a, b, sample_weight=0.3 * weight, random_state=0)
+    scaled = paired_bootstrap(a, b, sample_weight=1e300 / 300 * 0.3 * weight, random_state=0)
+    assert scaled == pytest.approx(halves)
+    assert halves.standard_error > 1.3 * repeated.standard_error  # 300 rows at most, not 600
     large = paired_bootstrap(a, b, sample_weight=weight * 100_000, random_state=0)  # 60 million rows
     assert large.standard_error == pytest.approx(repeated.standard_error / np.sqrt(100_000), rel=0.06)
 

@@ -32,7 +32,6 @@ from properly.numeric.probabilities import Array
 
 TOLERANCE = 0.02  # the relative change of the mean and of the log loss that does not matter
 DETECT = 0.3  # the shift in log-odds that must be detectable for probabilities to be called right
-_LEAST_WEIGHT = 1e-50  # of all rows together; squares and ratios of smaller ones would underflow
 _MOST_POINTS = 20_000  # of a reliability diagram, which is drawn some hundred pixels wide; its curve stays exact
 
 
@@ -301,10 +300,6 @@ def _check(
     n_classes = len(forecast.class_weight)
     if len(names) != n_classes:
         raise ValueError(f"class_names has {len(names)} names for {n_classes} classes; give one name for each class.")
-    if not _LEAST_WEIGHT < forecast.total < 1.0 / _LEAST_WEIGHT:
-        raise ValueError(
-            f"sample_weight adds up to {forecast.total:g}; a weight is a number of rows: rescale the weights."
-        )
     if not forecast.binary and against is not None:
         raise Misuse(f"against is for two classes, y has {n_classes}; leave it out, or audit one class.")
     if cluster is not None and (cluster == cluster[0]).all():

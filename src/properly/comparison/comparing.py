@@ -22,7 +22,7 @@ from properly.inputs.forecast import read_forecast
 from properly.inputs.labels import checked_labels
 from properly.inputs.optional import require
 from properly.inputs.options import CONFIDENCE
-from properly.inputs.weights import row_factor, variances
+from properly.inputs.weights import are_counts, row_factor, squares
 from properly.losses import Loss, get_loss
 from properly.metrics.clusters import cluster_sums
 from properly.metrics.paired import sign_test_of, simultaneous_bootstrap_of
@@ -255,10 +255,11 @@ class _Units(NamedTuple):
         if not np.isfinite(mean):
             return np.inf
         if self.group is None:
-            squares = variances(self.weight) * np.square(losses - mean)
+            own = self.weight if are_counts(self.weight) else squares(self.weight)
+            total = own @ np.square(losses - mean)
         else:
-            squares = np.square(cluster_sums(self.weight * (losses - mean), self.group))
-        return float(np.sqrt(np.sum(squares)) / self.weight.sum())
+            total = np.sum(np.square(cluster_sums(self.weight * (losses - mean), self.group)))
+        return float(np.sqrt(total) / self.weight.sum())
 
     def alike(self, losses: Array, best: Array, errors: float = 1.0) -> bool:
         """Whether the mean exceeds that of the best by no more than so many standard errors of the difference."""

@@ -81,17 +81,6 @@ def are_counts(weight: Array | None) -> bool:
     return bool(xp.all((weight == xp.round(weight)) & (weight <= _LARGEST_COUNT)))
 
 
-def variances(weight: Array, rows: Array | None = None) -> Array:
-    """What the rows behind each weight add to the variance of a sum of w·x, where x has the variance 1.
-
-    A weight that counts rows adds itself; another adds its square, or that of the mean weight of the `rows` it is of.
-
-    >>> variances(np.array([3.0, 2.0])), variances(np.array([0.5, 2.0]))
-    (array([3., 2.]), array([0.25, 4.  ]))
-    """
-    return weight if are_counts(weight) else _squares(weight, rows)
-
-
 def row_factor(weight: Array, rows: Array | None = None) -> float:
     """What makes weights numbers of rows: 1 if they are whole; others then add up to the effective number, (Σw)²/Σw².
 
@@ -105,10 +94,11 @@ def row_factor(weight: Array, rows: Array | None = None) -> float:
     xp = namespace(weight)
     largest = float(xp.max(weight))
     share = weight / largest
-    return float(xp.sum(share)) / float(xp.sum(_squares(share, rows))) / largest
+    return float(xp.sum(share)) / float(xp.sum(squares(share, rows))) / largest
 
 
-def _squares(weight: Array, rows: Array | None) -> Array:
+def squares(weight: Array, rows: Array | None = None) -> Array:
+    """The sum of the squared weights of the `rows` behind each weight, which count as equal; one row by default."""
     return weight * weight if rows is None else weight * weight / rows
 
 

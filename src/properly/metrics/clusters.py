@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import special as sc
 
 from properly.inputs.forecast import Forecast
-from properly.inputs.weights import variances
+from properly.inputs.weights import are_counts, squares
 from properly.numeric.probabilities import Array
 
 _UPPER, _DEVIATIONS = 0.975, 1.96  # of a normal number
@@ -43,17 +43,17 @@ def design_effect(forecast: Forecast, cluster: NDArray[Any] | None) -> float:
     >>> round(design_effect(rows, np.repeat(np.arange(400), 10)), 1)
     10.1
     """
-    if forecast.weight is None and cluster is None:
+    if cluster is None and (forecast.weight is None or are_counts(forecast.weight)):
         return 1.0
     weight = np.ones(len(forecast.p)) if forecast.weight is None else forecast.weight
-    spread = variances(weight, forecast.rows)
-    if spread is weight and cluster is None:
-        return 1.0
     residual = forecast.positive - forecast.p
     residual -= np.average(residual, weights=weight)
     if cluster is None:
-        within = float(weight @ np.square(residual))
-        return float(spread @ np.square(residual)) / within if within > 0.0 else float(spread.sum() / weight.sum())
+        share = weight / weight.max()
+        square = np.square(residual)
+        if share @ square == 0.0:
+            square = np.ones(len(share))
+        return float(squares(share, forecast.rows) @ square / (share @ square) * weight.max())
     sums, chances = cluster_sums(
         np.column_stack([weight * residual, weight * forecast.p * (1.0 - forecast.p)]), cluster
     ).T

@@ -122,9 +122,6 @@ def squared_kernel_error_of(forecast: Forecast) -> float:
     return _estimate(rows, _blocks(len(rows.p), 0, len(rows.p)))[0]
 
 
-_WEIGHTS = (1e-70, 1e70)  # sums of weights whose fourth powers float64 can hold
-
-
 class _Rows(NamedTuple):
     p: Array  # (n, K)
     residual: Array  # e_Y - p
@@ -138,12 +135,6 @@ class _Rows(NamedTuple):
         given = np.ones(len(p)) if forecast.weight is None else forecast.weight
         weight = given * row_factor(given)
         copies = weight - 1.0 if are_counts(given) else np.zeros(len(p))
-        low, high = _WEIGHTS
-        if not low <= weight.sum() <= high:
-            raise ValueError(
-                f"sample_weight must add up to a number between {low:g} and {high:g}, got {weight.sum():.3g}; a weight "
-                "of 2 counts a row twice, so scale the weights to add up to the number of rows."
-            )
         centre = np.average(p, axis=0, weights=weight)
         scale = np.sqrt(2.0 * np.average(np.square(p - centre).sum(axis=1), weights=weight))
         return cls(p, _residual(forecast.codes, p), weight, copies, float(scale))

@@ -10,7 +10,7 @@ from scipy import special as sc
 from sklearn.utils import check_random_state
 
 from properly.inputs.options import CONFIDENCE, Seed, checked_confidence, checked_count
-from properly.inputs.weights import are_counts, checked_weight, variances
+from properly.inputs.weights import are_counts, checked_weight, row_factor, squares
 from properly.metrics.clusters import cluster_sums
 from properly.numeric.probabilities import Array, as_float
 
@@ -225,7 +225,9 @@ def _resampled_means(
         repeated = np.repeat(differences, weight.astype(np.intp), axis=1)
         return _of_drawn_units(*_pooled(repeated, None, generator), n_resamples, generator)
     means = np.average(differences, axis=1, weights=weight)
-    scaled = (differences - means[:, None]) * (np.sqrt(variances(weight, rows)) / weight.sum())
+    weight = weight * row_factor(weight, rows)
+    own = weight if are_counts(weight) else squares(weight, rows)
+    scaled = (differences - means[:, None]) * (np.sqrt(own) / weight.sum())
     sizes, directions = np.linalg.eigh(scaled @ scaled.T)
     normal = generator.standard_normal((len(means), n_resamples))
     return means, means[:, None] + directions @ (np.sqrt(np.maximum(sizes, 0.0))[:, None] * normal)

@@ -110,7 +110,8 @@ def auc_difference(
 
     Interval and test are DeLong's: normal, with the covariance of the two areas. Forecasts that rank alike differ by 0,
     with an interval of no width and a p-value of 1. Of others the variance may be unknown: if a class has one row, or
-    if the difference is the same for every row, as between a perfect ranking and a reversed one. Then the interval is [-1, 1], and the p-value and the standard error are nan.
+    if the difference is the same for every row, as between a perfect ranking and a reversed one. Then the interval is
+    [-1, 1], and the p-value and the standard error are nan.
 
     Parameters
     ----------
