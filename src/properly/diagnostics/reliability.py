@@ -19,6 +19,7 @@ from properly.metrics.calibration_tests import label_drawer
 from properly.metrics.clusters import design_effect
 from properly.metrics.thresholds import grouped_forecasts
 from properly.numeric.isotonic import isotonic_rates
+from properly.numeric.limits import SMALLEST_NORMAL
 from properly.numeric.probabilities import Array
 
 _FORECASTER = "forecaster"  # a column
@@ -190,7 +191,8 @@ def reliability_of(
 ) -> Reliability:
     """`reliability` of a checked forecast of two classes; `cluster` numbers the rows that belong together."""
     p, weight, positive = grouped_forecasts(forecast, max_points)
-    rows = weight / design_effect(forecast, cluster)
+    effect = design_effect(forecast, cluster)
+    rows = np.maximum(weight / effect, SMALLEST_NORMAL) if effect < np.inf else np.zeros(len(weight))
     low, high = _consistency_band(p, rows, n_resamples, confidence, check_random_state(random_state))
     return Reliability(p, weight, positive, isotonic_rates(positive, weight), low, high, confidence)
 

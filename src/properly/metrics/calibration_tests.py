@@ -19,7 +19,6 @@ from properly.inputs.forecast import Forecast, read_clusters
 from properly.metrics.clusters import design_effect
 from properly.metrics.kernel_error import KernelCalibrationError, kernel_error_of
 from properly.metrics.thresholds import DistinctForecasts, distinct_forecasts
-from properly.numeric.limits import SMALLEST_NORMAL
 from properly.numeric.probabilities import Array
 from properly.numeric.tails import two_sided
 
@@ -279,7 +278,7 @@ def label_drawer(p: Array, weight: Array, random: np.random.RandomState) -> Call
     The share has the mean p and the variance p(1-p)/weight: binomial where the weight is whole.
     """
     draws = np.clip(np.rint(weight), 1, _MOST_DRAWS).astype(np.int64)
-    spread = np.sqrt(draws / np.maximum(weight, SMALLEST_NORMAL))
+    spread = np.sqrt(draws / weight)
     if (draws == 1).all():
         return lambda: p + spread * ((random.random_sample(len(p)) < p) - p)
     return lambda: p + spread * (random.binomial(draws, p) / draws - p)
