@@ -7,10 +7,13 @@ import time
 from copy import copy
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
 from sklearn.metrics import log_loss
+from sklearn.naive_bayes import GaussianNB
 
 import properly
 from properly.comparison import AVERAGE, BestProbabilities, compare
@@ -460,3 +463,27 @@ def test_messages_name_the_classes(rows):
             BestProbabilities("logistic").fit(X, codes, **given, class_names=names)
     with pytest.raises(ValueError, match="class_names must name the 2 classes, got 1 names"):
         BestProbabilities("logistic").fit(X, codes, class_names=["stays"])
+
+
+def test_few_rows_do_not_tell_models_apart():
+    """The best of nine models on ten rows is the luckiest, and may be far worse than the base rate on new rows."""
+    random = np.random.default_rng(1)
+    model = BestProbabilities().fit(random.normal(size=(10, 3)), [0, 1] * 5)
+    assert [part.name.removesuffix(" + calibration") for part in model.parts_] == ["logistic"]
+    assert model.notes_ == ["auto tried logistic only: 10 rows are too few to tell models apart"]
+
+
+def test_standard_errors_do_not_depend_on_the_size_of_weights(rows):
+    X, y = rows
+    given = {"bayes": GaussianNB(), "rates": DummyClassifier(strategy="prior")}
+    plain = compare(given, X, y, sample_weight=np.ones(1200))
+    scaled = compare(given, X, y, sample_weight=np.full(1200, 1e200))
+    assert_allclose(scaled.errors, plain.errors, rtol=1e-6)
+    assert_allclose(scaled.p_values, plain.p_values, rtol=1e-6)
+
+
+def test_times_with_a_zone(rows):
+    X, y = rows
+    when = pd.date_range("2024-01-01", periods=1200, tz="Europe/Rome")
+    model = BestProbabilities("logistic").fit(X, y, time=when)
+    assert model.comparison_.scores == BestProbabilities("logistic").fit(X, y, time=np.arange(1200)).comparison_.scores

@@ -232,6 +232,7 @@ class _Units(NamedTuple):
         judged = rows.folds[0] >= rows.first
         counted = judged if rows.weight is None else judged & (rows.weight > 0.0)
         weight = np.ones(counted.sum()) if rows.weight is None else rows.weight[counted]
+        weight = np.ldexp(weight, -np.frexp(weight.max())[1])  # times a power of 2: squares of sums stay finite
         return cls(weight, None if rows.groups is None else np.unique(rows.groups[counted], return_inverse=True)[1])
 
     def of_rows(self, losses: Array) -> Array:
