@@ -236,7 +236,17 @@ CANDIDATES: dict[str, Candidate] = {
     ),
 }
 _TO_TELL_APART = 30  # rows; with fewer, the best of many models is the luckiest
-AUTO = ("logistic", "gev", "additive", "products", "kernel", "boosting", "random_boosting", "extra_trees", "forest")
+AUTO: tuple[str, ...] = (
+    "logistic",
+    "gev",
+    "additive",
+    "products",
+    "kernel",
+    "boosting",
+    "random_boosting",
+    "extra_trees",
+    "forest",
+)
 
 
 def checked_methods(methods: str | Sequence[str]) -> list[str]:
