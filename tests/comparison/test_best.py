@@ -12,6 +12,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.metrics import log_loss
 from sklearn.naive_bayes import GaussianNB
 
@@ -20,6 +21,7 @@ from properly.comparison import AVERAGE, BestProbabilities, compare
 from properly.comparison.averaging import average, average_weights
 from properly.comparison.candidates import CANDIDATES, Candidate, Option, Setting
 from properly.comparison.rows import Rows
+from properly.comparison.search import Data
 from properly.comparison.tuning import tune, with_folds
 from properly.linear import GEVCanonicalRegressionCV, ProperLinearClassifier
 from properly.tables import WithFeatures
@@ -487,3 +489,26 @@ def test_times_with_a_zone(rows):
     when = pd.date_range("2024-01-01", periods=1200, tz="Europe/Rome")
     model = BestProbabilities("logistic").fit(X, y, time=when)
     assert model.comparison_.scores == BestProbabilities("logistic").fit(X, y, time=np.arange(1200)).comparison_.scores
+
+
+def test_trees_of_a_forest_see_at_most_20_000_rows():
+    """As many when models are compared on a sample as when the result is fitted."""
+    codes = np.arange(50_000) % 2
+    rows = Rows.divided(np.array([0, 1]), codes, 5, None, 0, None, None, True)
+    shares = [with_folds(RandomForestClassifier(), rows, np.arange(n)).max_samples for n in (20_000, 40_000, 50_000)]
+    assert shares == [None, 0.5, 0.4]
+    assert with_folds(ExtraTreesClassifier(), rows, np.arange(40_000)).bootstrap
+
+
+def test_what_is_compared_and_fitted_of_large_tables():
+    codes = np.arange(300_000) % 2
+    X = np.lib.stride_tricks.as_strided(np.zeros(1), (300_000, 50), (0, 0))  # takes no memory
+    rows = Rows.divided(np.array([0, 1]), codes, 5, None, 0, None, None, True)
+    data = Data.drawn(X, rows, 60, 0)
+    assert (len(data.X), len(data.rows.codes), data.most_fitted) == (20_000, 20_000, 166_666)
+    few = rows._replace(codes=codes[:9000], folds=rows.folds[:, :9000])
+    data = Data.drawn(np.lib.stride_tricks.as_strided(np.zeros(1), (9000, 4000), (0, 0)), few, 4000, 0)
+    assert data.X.shape == (2500, 4000)
+    data = Data.drawn(np.zeros((9000, 5)), few, 5, 0)
+    assert data.sample is None
+    assert data.X is data.whole_X
