@@ -1,6 +1,8 @@
 """The proper booster against LightGBM itself, closed forms and what it promises."""
 
 import pickle
+import subprocess
+import sys
 
 import lightgbm
 import numpy as np
@@ -585,3 +587,19 @@ def test_small_data_have_one_thread(monkeypatch, rows, threads):
     assert ProperBoostingClassifier()._threads(sparse.csr_matrix((rows, 20))) == 1  # nothing is stored
     assert ProperBoostingClassifier(n_jobs=-1)._threads(cells) == 4
     assert ProperBoostingClassifier(n_jobs=3)._threads(cells) == 3
+
+
+def test_wide_tables_need_little_memory():
+    """LightGBM would keep the histograms of all leaves: gigabytes for thousands of columns."""
+    program = """
+import resource, numpy as np
+from properly.boosting import ProperBoostingClassifier
+X = np.random.default_rng(0).normal(size=(400, 2000))
+model = ProperBoostingClassifier(num_leaves=63, min_samples_leaf=2, n_estimators=6, random_state=0)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+model.set_params(max_features=1.0, max_samples=1.0, extra_trees=True, l2_regularization=1.0).fit(X, X[:, 0] > 0.0)
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+"""
+    pytest.importorskip("resource")
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 700

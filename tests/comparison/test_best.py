@@ -7,16 +7,21 @@ import time
 from copy import copy
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.metrics import log_loss
+from sklearn.naive_bayes import GaussianNB
 
 import properly
 from properly.comparison import AVERAGE, BestProbabilities, compare
 from properly.comparison.averaging import average, average_weights
 from properly.comparison.candidates import CANDIDATES, Candidate, Option, Setting
 from properly.comparison.rows import Rows
+from properly.comparison.search import Data
 from properly.comparison.tuning import tune, with_folds
 from properly.linear import GEVCanonicalRegressionCV, ProperLinearClassifier
 from properly.tables import WithFeatures
@@ -460,3 +465,50 @@ def test_messages_name_the_classes(rows):
             BestProbabilities("logistic").fit(X, codes, **given, class_names=names)
     with pytest.raises(ValueError, match="class_names must name the 2 classes, got 1 names"):
         BestProbabilities("logistic").fit(X, codes, class_names=["stays"])
+
+
+def test_few_rows_do_not_tell_models_apart():
+    """The best of nine models on ten rows is the luckiest, and may be far worse than the base rate on new rows."""
+    random = np.random.default_rng(1)
+    model = BestProbabilities().fit(random.normal(size=(10, 3)), [0, 1] * 5)
+    assert [part.name.removesuffix(" + calibration") for part in model.parts_] == ["logistic"]
+    assert model.notes_ == ["auto tried logistic only: 10 rows are too few to tell models apart"]
+
+
+def test_standard_errors_do_not_depend_on_the_size_of_weights(rows):
+    X, y = rows
+    given = {"bayes": GaussianNB(), "rates": DummyClassifier(strategy="prior")}
+    plain = compare(given, X, y, sample_weight=np.ones(1200))
+    scaled = compare(given, X, y, sample_weight=np.full(1200, 1e200))
+    assert_allclose(scaled.errors, plain.errors, rtol=1e-6)
+    assert_allclose(scaled.p_values, plain.p_values, rtol=1e-6)
+
+
+def test_times_with_a_zone(rows):
+    X, y = rows
+    when = pd.date_range("2024-01-01", periods=1200, tz="Europe/Rome")
+    zoned = BestProbabilities("logistic").fit(X, y, time=when).comparison_
+    assert_array_equal(zoned.scores, BestProbabilities("logistic").fit(X, y, time=np.arange(1200)).comparison_.scores)
+
+
+def test_trees_of_a_forest_see_at_most_20_000_rows():
+    """As many when models are compared on a sample as when the result is fitted."""
+    codes = np.arange(50_000) % 2
+    rows = Rows.divided(np.array([0, 1]), codes, 5, None, 0, None, None, True)
+    shares = [with_folds(RandomForestClassifier(), rows, np.arange(n)).max_samples for n in (20_000, 40_000, 50_000)]
+    assert shares == [None, 0.5, 0.4]
+    assert with_folds(ExtraTreesClassifier(), rows, np.arange(40_000)).bootstrap
+
+
+def test_what_is_compared_and_fitted_of_large_tables():
+    codes = np.arange(300_000) % 2
+    X = np.lib.stride_tricks.as_strided(np.zeros(1), (300_000, 50), (0, 0))  # takes no memory
+    rows = Rows.divided(np.array([0, 1]), codes, 5, None, 0, None, None, True)
+    data = Data.drawn(X, rows, 60, 0)
+    assert (len(data.X), len(data.rows.codes), data.most_fitted) == (20_000, 20_000, 166_666)
+    few = rows._replace(codes=codes[:9000], folds=rows.folds[:, :9000])
+    data = Data.drawn(np.lib.stride_tricks.as_strided(np.zeros(1), (9000, 4000), (0, 0)), few, 4000, 0)
+    assert data.X.shape == (2500, 4000)
+    data = Data.drawn(np.zeros((9000, 5)), few, 5, 0)
+    assert data.sample is None
+    assert data.X is data.whole_X

@@ -32,6 +32,8 @@ _FEATURES_AS = {"accept_sparse": "csr", "dtype": (np.float64, np.float32), "ensu
 _LARGEST_INT, _MOST_LEAVES = 2**31 - 1, 131_072  # of LightGBM
 _AT_ONCE = 30_000  # rows to predict; Ctrl-C is heard in between
 _CELLS_PER_THREAD = 5_000_000  # of the feature matrix; with fewer, a second thread costs more than it saves
+_WIDE, _FEWER_BINS = 300, 63  # columns; with more, so many bins of each instead of 255
+_HISTOGRAMS = 50.0  # MB that a booster may keep; with thousands of columns it would be gigabytes
 _STARTS = {"log loss": True, "base rate": False}
 _UNSAVED = ("_boosters", "held_out_proba_")  # read from texts again, and only of use with the training rows
 _GROWTHS = (
@@ -166,7 +168,8 @@ class ProperBoostingClassifier(LinkScoreClassifier):
     are their softmax. For other losses and links there is one score for each class against the rest, and the
     probabilities are divided by their sum.
 
-    With many rows, the ways of growing trees are compared on as many folds as hold 10,000 rows.
+    With many rows, the ways of growing trees are compared on as many folds as hold 10,000 rows. With more than 300
+    columns, each is divided into 63 bins instead of 255.
 
     Steps use the largest of expected curvature, observed curvature, that of log loss, and |gradient|/100; see
     `properly.boosting.objective.Objective` for the reasons.
@@ -228,6 +231,7 @@ class ProperBoostingClassifier(LinkScoreClassifier):
         X, self.categories_ = seen_categories(rows.X, categories)
         rows, random, splits = rows._replace(X=X), check_random_state(self.random_state), []
         params |= {"seed": int(random.randint(_LARGEST_INT)), "num_threads": self._threads(X)}
+        params |= {"max_bin": _FEWER_BINS} if X.shape[1] > _WIDE else {}
         given = rows.given(self, eval_set)
         if given is None and self.early_stopping:
             splits = splits_of(self.cv, rows.codes, counted, len(codes), random)
@@ -331,6 +335,7 @@ class ProperBoostingClassifier(LinkScoreClassifier):
             "feature_pre_filter": False,  # bins serve all ways of growing
             "force_col_wise": True,
             "deterministic": True,
+            "histogram_pool_size": _HISTOGRAMS,
             "verbosity": -1,
         }
 

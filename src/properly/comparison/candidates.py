@@ -239,7 +239,18 @@ CANDIDATES: dict[str, Candidate] = {
         saved=False,
     ),
 }
-AUTO = ("logistic", "gev", "additive", "products", "kernel", "boosting", "random_boosting", "extra_trees", "forest")
+_TO_TELL_APART = 30  # rows; with fewer, the best of many models is the luckiest
+AUTO: tuple[str, ...] = (
+    "logistic",
+    "gev",
+    "additive",
+    "products",
+    "kernel",
+    "boosting",
+    "random_boosting",
+    "extra_trees",
+    "forest",
+)
 
 
 def checked_methods(methods: str | Sequence[str]) -> list[str]:
@@ -279,8 +290,11 @@ def _check_number(name: str, text: str) -> None:
 def build_candidates(methods: Sequence[str], setting: Setting) -> tuple[dict[str, list[Option]], list[str]]:
     """The settings of every model by its name, from the simplest on, and notes on those that "auto" leaves out."""
     found: dict[str, list[Option]] = {}
-    notes = []
-    wanted = dict.fromkeys(name for entry in methods for name in (AUTO if entry == "auto" else (entry,)))
+    notes, auto = [], AUTO
+    if "auto" in methods and setting.n_rows < _TO_TELL_APART:
+        auto = AUTO[:1]
+        notes.append(f"auto tried {auto[0]} only: {setting.n_rows} rows are too few to tell models apart")
+    wanted = dict.fromkeys(name for entry in methods for name in (auto if entry == "auto" else (entry,)))
     for each in sorted(wanted, key=lambda name: list(CANDIDATES).index(name.partition(":")[0])):
         name, _, number = each.partition(":")
         reason = _unsuitable(name, setting, each in methods)

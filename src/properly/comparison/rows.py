@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 
@@ -158,7 +159,9 @@ def _column(values: ArrayLike, n_rows: int, name: str) -> NDArray[Any]:
 def _dates(column: NDArray[Any]) -> NDArray[Any]:
     """Texts or objects as dates: in the order of texts the tenth would come before the second."""
     try:
-        return column.astype("datetime64[us]")
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="no explicit representation of timezones")  # all become UTC
+            return column.astype("datetime64[us]")
     except (TypeError, ValueError) as error:
         raise ValueError(f"time must be numbers or dates such as 2024-05-31, got {column.flat[0]!r}.") from error
 

@@ -130,8 +130,10 @@ class Search:
     def _try(self, name: str, options: list[Option], tell: Callable[[float], None]) -> None:
         start = perf_counter()
         try:
-            # Threads of BLAS wait for one another longer than small data take.
-            with threadpool_limits(1, "blas") if self.X.size < _CELLS_FOR_THREADS else nullcontext():
+            # Threads of BLAS wait for one another longer than small data take. What overflows tells nobody anything: a
+            # candidate whose predictions are not finite loses.
+            limited = threadpool_limits(1, "blas") if self.X.size < _CELLS_FOR_THREADS else nullcontext()
+            with limited, np.errstate(over="ignore", invalid="ignore"):
                 certain = CANDIDATES[name.partition(":")[0]].certain and self.calibration != "none"
                 tuned = tune(options, self.X, self.rows, tell, self._method if certain else None)
                 after = None if self.calibration == "none" else calibrated(tuned.log_p, self.rows, self._method)
