@@ -4,9 +4,9 @@
 
 In docs/studies, a line ``<!-- gev_synthetic: Run times -->`` has below it the first table under that heading of
 benchmarks/results/gev_synthetic/tables.md; ``<!-- gev_real: Brier score, 2 -->`` the second, and
-``<!-- bennett: naive Bayes; columns 1 3-8 -->`` some of the columns. The heading may be the title, and a study without a
-folder is the file benchmarks/results/NAME.md. `study.main` calls `refresh` when stored results were written, and a test
-compares.
+``<!-- bennett: naive Bayes; columns 1 3-8 -->`` some of the columns. The heading may be the title, and a study without
+a folder is the file benchmarks/results/NAME.md. `study.main` calls `refresh` when stored results were written, and a
+test compares.
 """
 
 from __future__ import annotations
