@@ -1,6 +1,7 @@
 """What builds the documentation site: blocks and their output, links, formulas; and how far it is to ten tasks."""
 
 import re
+import shutil
 import sys
 from pathlib import Path
 
@@ -44,6 +45,36 @@ def test_every_recipe_of_the_decision_page_is_read():
 def test_a_recipe_runs_by_itself(task, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert blocks.run_blocks(RECIPES[task], task) == 1
+
+
+@pytest.mark.slow
+def test_a_reader_finds_and_copies_every_task(tmp_path, monkeypatch):
+    """From the landing page of the built site: two clicks, and the button that copies the block."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    landing, browser = ROOT / "build" / "site" / "index.html", shutil.which("chromium")
+    if browser is None or not landing.exists():
+        pytest.skip("chromium is not installed, or the site is not built (make docs)")
+    monkeypatch.chdir(tmp_path)
+    with playwright.sync_playwright() as running:
+        context = running.chromium.launch(executable_path=browser, args=["--no-sandbox"]).new_context()
+        context.grant_permissions(["clipboard-read", "clipboard-write"])
+        for task in TASKS:
+            page, anchor = context.new_page(), task.lower().replace(" ", "-")
+            page.goto(landing.as_uri())
+            page.click(".md-content a:has-text('Which tool do I need?')")
+            page.click(f".md-content table a:text-is('{task}')")
+            block = page.locator(f"xpath=//h2[@id='{anchor}']/following-sibling::div[contains(@class,'highlight')][1]")
+            block.hover()
+            block.locator("button").first.click()
+            page.wait_for_timeout(200)
+            copied = page.evaluate("navigator.clipboard.readText()")
+            assert copied.strip() in blocks_of(task)
+            page.close()
+
+
+def blocks_of(task):
+    page = (DOCS / "which-tool.md").read_text(encoding="utf-8").partition(f"\n## {task}\n")[2].partition("\n## ")[0]
+    return page.replace("\r", "")
 
 
 PAGES = [*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *(ROOT / "benchmarks" / "results").rglob("*.md")]

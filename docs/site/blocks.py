@@ -48,7 +48,7 @@ def _shown(found: re.Match[str], text: str, name: str, names: dict[str, Any], im
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         value = _run(found, text, name, names)
-    lines = [textwrap.fill(line, 100) if len(line) > 110 else line for line in printed.getvalue().rstrip().splitlines()]
+    lines = [textwrap.fill(line, 84) if len(line) > 110 else line for line in printed.getvalue().rstrip().splitlines()]
     parts = ["```text\n" + "\n".join(lines) + "\n```"] if any(lines) else []
     figure = getattr(value, "figure", value)
     if hasattr(figure, "savefig"):

@@ -1,5 +1,9 @@
 """Rows in arrays of PyTorch, or of array_api_strict in its place: fitted where they are, as those of NumPy are."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -262,6 +266,36 @@ def test_half_precision_is_taken_as_exact(kind):
     score = rows[:, 0]
     of_numpy = PlattScaling().fit(score.double().numpy(), TWO).predict_proba(score.double().numpy())
     np.testing.assert_allclose(PlattScaling().fit(score, y).predict_proba(score).numpy(), of_numpy, atol=1e-10)
+
+
+DISPATCHED = """
+import numpy, sklearn, torch
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from properly.calibration import CalibratedClassifier
+from properly.linear import GEVCanonicalRegression
+
+random = numpy.random.RandomState(0)
+X = random.normal(size=(600, 3))
+y = (X[:, 0] + random.logistic(size=600) > 1).astype(int)
+for dispatch in (False, True):
+    with sklearn.config_context(array_api_dispatch=dispatch):
+        for model in (GEVCanonicalRegression(0.2, tol=1e-11), CalibratedClassifier(GEVCanonicalRegression(0.2), cv=3)):
+            expected = model.fit(X, y).predict_proba(X)
+            found = model.fit(torch.asarray(X), torch.asarray(y)).predict_proba(torch.asarray(X))
+            assert type(found) is torch.Tensor, (dispatch, type(found))
+            numpy.testing.assert_allclose(found.numpy(), expected, atol=1e-8)
+with sklearn.config_context(array_api_dispatch=True):  # scikit-learn's own steps keep tensors then
+    pipeline = make_pipeline(StandardScaler(), GEVCanonicalRegression(0.2)).fit(torch.asarray(X), torch.asarray(y))
+    assert type(pipeline.predict_proba(torch.asarray(X))) is torch.Tensor
+"""
+
+
+def test_scikit_learns_dispatch_is_followed_and_not_needed():
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    settings = os.environ | {"SCIPY_ARRAY_API": "1"}  # SciPy reads it when it is imported
+    done = subprocess.run([sys.executable, "-c", DISPATCHED], env=settings, text=True, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 class OutOfMemoryError(RuntimeError):

@@ -42,11 +42,12 @@ class GEVCanonicalRegression(LinearClassifier):
     C : float, default 1.0
         Inverse strength of the penalty, as in scikit-learn.
     l1_ratio : float, default 0.0
+        0 is ridge, 1 is the lasso, between them the elastic net.
     outside : {"extend", "clip"}, default "extend"
         The loss outside the support of the link. "extend": it continues along its tangent, which makes it convex on
         the whole line (and a Fenchel-Young loss). "clip": it is flat there as in the 2014 paper, so rows outside have
         no influence on the fit, and there may be several optima.
-    fit_intercept, class_weight, tol, max_iter, warm_start :
+    fit_intercept, class_weight, tol, max_iter :
         As in `ProperLinearClassifier`.
     warm_start : bool, default False
         Start the next fit from the coefficients of the last one.

@@ -114,7 +114,7 @@ class LossFromWeight(Loss):
         xp, (_, q), (_, hazard) = namespace(v), link._pair(v), link._hazards(v)
         with np.errstate(all="ignore"):
             share = xp.clip((2.0**-53 / xp.clip(q, SMALLEST_NORMAL, 1.0)) ** (1.0 / 3.0), 0.0, 0.3)  # of q, in a step
-            least = xp.where(xp.isfinite(v) & (hazard > 0.0), share / hazard, 0.0)
+            least = xp.where(xp.isfinite(v) & (q < 1e-3) & (hazard > 0.0), share / hazard, 0.0)
         return central_difference(lambda at: self._gradients(link, at), v, xp.minimum(least, 0.1 * (1.0 + xp.abs(v))))
 
     def _integrated(self, log_p: Array, log_q: Array) -> tuple[Array, Array]:
