@@ -28,6 +28,7 @@ from typing import Any
 import lightgbm
 import numpy as np
 import pandas as pd
+from shared_fits import Scores
 from sklearn.datasets import make_classification
 from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
@@ -38,7 +39,7 @@ from properly.losses import BetaLoss, BoostingLoss, Composite, GEVLoss, Loss, Sq
 
 RESULTS = Path(__file__).parent / "results"
 COLUMNS = ["set", "split", "loss", "relative", "kept"]  # kept: trees for the loss itself
-FURTHER = ("car", "covtype", "flights_3m", "haberman", "winequality_red", "yeast")
+FURTHER = ("car", "covtype", "flights_3m", "haberman", "page_blocks", "winequality_red", "yeast")
 TREES, MOST_ROWS = 100, 6_000
 LOSSES: dict[str, Loss] = {
     "squared": SquaredLoss(),
@@ -115,17 +116,12 @@ def relative_losses(name: str, split: int, with_gev: bool) -> list[list[Any]]:
     """For every loss that of its own booster over that of the log-loss booster, less 1."""
     X, y = rows_of(name)
     X_train, X_judge, y_train, y_judge = train_test_split(X, y, test_size=0.3, random_state=100 + split, stratify=y)
-    options = {"random_state": split, "n_jobs": 1}
-    reference = ProperBoostingClassifier("log", **options).fit(X_train, y_train).decision_function(X_judge)
+    losses = {key: loss for key, loss in LOSSES.items() if with_gev or not isinstance(loss, GEVLoss)}
+    found = Scores(X_train, y_train, X_judge, losses, random_state=split, n_jobs=1)
     runs: list[list[Any]] = []
-    for key, loss in LOSSES.items():
-        if isinstance(loss, GEVLoss) and not with_gev:
-            continue
-        composite = Composite(loss, "logit")
-        model = ProperBoostingClassifier(loss, **options).fit(X_train, y_train)
-        own = composite.value(y_judge, model.decision_function(X_judge)).mean()
-        kept = int(model.best_iteration_[0] - model.log_iterations_[0])
-        runs.append([name, split, key, own / composite.value(y_judge, reference).mean() - 1.0, kept])
+    for key, loss in losses.items():
+        own, reference = (Composite(loss, "logit").value(y_judge, v).mean() for v in (found.scores[key], found.log))
+        runs.append([name, split, key, own / reference - 1.0, found.kept[key]])
     return runs
 
 
@@ -167,11 +163,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--sets", nargs="*", help="only these")
     parser.add_argument("--gev", action="store_true", help="GEV losses as well, which take ten times as long")
     arguments = parser.parse_args()
     file, page = RESULTS / "boosting.csv", RESULTS / "boosting.md"
     if os.environ.get("PROPERLY_DATA"):
-        add_missing([*twelve_sets(), *FURTHER], arguments.repeats, arguments.gev, file)
+        add_missing(arguments.sets or [*twelve_sets(), *FURTHER], arguments.repeats, arguments.gev, file)
     if arguments.rounds:
         first = [
             f"100,000 × 20, {TREES} trees of 31 leaves, one thread; best of {arguments.rounds} interleaved rounds, CPU "

@@ -10,9 +10,11 @@ a business. Those data were never published. These are generated, so that the tr
 - the activity of a line, from a Gamma distribution, multiplies all cells, and the counts are Poisson: the density of
   all counts together has a closed form, and Bayes' theorem gives the true probability.
 
-    OMP_NUM_THREADS=1 python benchmarks/rare_response.py [--rows N] [--per-class M] [--jobs J]
+    OMP_NUM_THREADS=1 python benchmarks/rare_response.py [--rows N] [--per-class M] [--jobs J] [--record FILE]
 
 writes benchmarks/results/rare_response.md and rare_response.png. The rows that are scored exist one block at a time.
+With a record the models and sums are kept in that file, and a run that was interrupted goes on from there; `--minutes`
+ends it after that time, with the results of the rows scored until then.
 """
 
 from __future__ import annotations
@@ -21,11 +23,13 @@ import argparse
 import platform
 import resource
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import joblib
 import matplotlib.pyplot as plt
 import numpy as np
 from joblib import Parallel, delayed
@@ -174,21 +178,62 @@ def score_block(number: int, rows: int, size: int, fitted: dict[str, Any]) -> tu
     return tallies, seconds
 
 
-def score(rows: int, size: int, fitted: dict[str, Any], jobs: int) -> tuple[dict[str, Tally], dict[str, float]]:
-    """Of all blocks together."""
-    numbers, tallies, seconds = range(-(-rows // size)), {}, {}
-    work = Parallel(
-        n_jobs=jobs, backend="threading", return_as="generator"
-    )  # NumPy and LightGBM let other threads go on
-    parts = work(delayed(score_block)(number, rows, size, fitted) for number in numbers)
-    with progress("Scoring", len(numbers), show=True) as moved:
-        for done, (found, spent) in enumerate(parts, start=1):
-            for name, tally in found.items():
-                tallies[name] = tallies[name] + tally if name in tallies else tally
-            for name, value in spent.items():
-                seconds[name] = seconds.get(name, 0.0) + value
-            moved(done, f"{min(done * size, rows):,} rows")
-    return tallies, seconds
+@dataclass
+class Scored:
+    """What is known of the blocks scored so far, all together."""
+
+    blocks: int = 0
+    tallies: dict[str, Tally] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)  # of processor time
+    megabytes: float = 0.0  # the largest memory of the process
+
+    def add(self, found: dict[str, Tally], spent: dict[str, float]) -> None:
+        for name, tally in found.items():
+            self.tallies[name] = self.tallies[name] + tally if name in self.tallies else tally
+        for name, value in spent.items():
+            self.seconds[name] = self.seconds.get(name, 0.0) + value
+        self.blocks += 1
+        self.megabytes = max(self.megabytes, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0)
+
+
+def score(
+    rows: int,
+    size: int,
+    fitted: dict[str, Any],
+    jobs: int,
+    scored: Scored,
+    save: Callable[[], None] = lambda: None,
+    until: float = np.inf,
+) -> Scored:
+    """Score the blocks that are missing, one group after the other, until a time."""
+    total = -(-rows // size)
+    work = Parallel(n_jobs=jobs, backend="threading")  # NumPy and LightGBM let other threads go on
+    with progress("Scoring", total, show=True) as moved:
+        while scored.blocks < total and time.monotonic() < until:
+            numbers = range(scored.blocks, min(scored.blocks + 5 * jobs, total))
+            for found, spent in work(delayed(score_block)(number, rows, size, fitted) for number in numbers):
+                scored.add(found, spent)
+            save()
+            moved(scored.blocks, f"{min(scored.blocks * size, rows):,} rows")
+    return scored
+
+
+@dataclass
+class Study:
+    """The models, and what was found with them: the record of an interrupted run."""
+
+    fitted: dict[str, Any]
+    fitting: dict[str, float]
+    as_they_come: Scored
+    rate: str
+    scored: Scored = field(default_factory=Scored)
+
+    @classmethod
+    def begun(cls, rows: int, per_class: int, size: int, jobs: int) -> Study:
+        fitted, fitting = fit_all(per_class, corrected=True)
+        others, _ = fit_all(per_class, corrected=False)
+        as_they_come = score(min(FEWER, rows), size, others, jobs, Scored())
+        return cls(fitted, fitting, as_they_come, rate_without_labels(fitted["boosting"], size))
 
 
 def fit_all(per_class: int, corrected: bool) -> tuple[dict[str, Any], dict[str, float]]:
@@ -234,48 +279,63 @@ def main() -> None:
     parser.add_argument("--per-class", type=int, default=50_000, help="training rows")
     parser.add_argument("--block", type=int, default=100_000)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--record", type=Path, help="file of models and sums, to go on from")
+    parser.add_argument("--minutes", type=float, default=np.inf)
     options = parser.parse_args()
-    fitted, fitting = fit_all(options.per_class, corrected=True)
-    fewer = min(FEWER, options.rows)
-    as_they_come, _ = score(fewer, options.block, fit_all(options.per_class, corrected=False)[0], options.jobs)
-    estimate = rate_without_labels(fitted["boosting"], options.block)
-    tallies, seconds = score(options.rows, options.block, fitted, options.jobs)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
-    per_row = {name: f"{1e6 * spent / options.rows:.2f}" for name, spent in seconds.items()}
+    if options.record and options.record.exists():
+        study = joblib.load(options.record)
+    else:
+        study = Study.begun(options.rows, options.per_class, options.block, options.jobs)
+
+    def save() -> None:
+        if options.record:
+            joblib.dump(study, part := options.record.with_suffix(".part"))
+            part.replace(options.record)
+
+    until = time.monotonic() + 60.0 * options.minutes
+    scored = score(options.rows, options.block, study.fitted, options.jobs, study.scored, save, until)
+    write(study, scored, options)
+
+
+def write(study: Study, scored: Scored, options: argparse.Namespace) -> None:
+    n_scored, fewer = min(scored.blocks * options.block, options.rows), min(FEWER, options.rows)
+    per_row = {
+        name: f"{1e6 * spent / n_scored:.2f} | {n_scored / spent / 1e6:.2f}" for name, spent in scored.seconds.items()
+    }
     made_by = ", ".join(f"{name} {version(name)}" for name in ("lightgbm", "numpy", "scikit-learn"))
     lines = [
         "# A rare response, trained on half and half",
         "",
-        f"Two times {options.per_class:,} rows to train on, {options.rows:,} scored, {RATE:.0%} of them businesses; "
+        f"Two times {options.per_class:,} rows to train on, {n_scored:,} scored, {RATE:.0%} of them businesses; "
         f"48 counts a row. Rows are drawn and scored {options.block:,} at a time, in {options.jobs} "
-        f"threads; the largest memory of the process was {peak:.0f} MB. RMSE to the true probabilities in thousandths; "
-        "found: the share of all businesses among the "
-        f"{RATE:.0%} of lines with the largest scores; worst factor: between forecast and observed rate, over cells of "
+        f"threads; the largest memory of the process was {scored.megabytes:.0f} MB. RMSE to the true probabilities in "
+        f"thousandths; found: the share of all businesses among the {RATE:.0%} of lines with the largest scores; "
+        "worst factor: between forecast and observed rate, over cells of "
         "0.1 in the log-odds with 200 businesses or more.",
         "",
         "| model | mean forecast | log loss | RMSE | found | worst factor |",
         "|---|---:|---:|---:|---:|---:|",
-        *(tally.row(name) for name, tally in tallies.items()),
+        *(tally.row(name) for name, tally in scored.tallies.items()),
         "",
         f"For comparison, trained on {2 * options.per_class:,} rows as they come, {RATE:.0%} of them businesses, and "
         f"judged on the first {fewer:,} rows:",
         "",
         "| model | mean forecast | log loss | RMSE | found | worst factor |",
         "|---|---:|---:|---:|---:|---:|",
-        *(tally.row(name) for name, tally in as_they_come.items()),
+        *(tally.row(name) for name, tally in study.as_they_come.tallies.items()),
         "",
-        f"The rate of the population, estimated from {FEWER:,} boosted scores without labels: {estimate}.",
+        f"The rate of the population, estimated from {FEWER:,} boosted scores without labels: {study.rate}.",
         "",
-        "| | fit, CPU s | µs a row |",
-        "|---|---:|---:|",
-        *(f"| {name} | {fitting.get(name, 0.0):.1f} | {per_row[name]} |" for name in models()),
+        "| | fit, CPU s | µs a row | million rows a second |",
+        "|---|---:|---:|---:|",
+        *(f"| {name} | {study.fitting[name]:.1f} | {per_row[name]} |" for name in models()),
         f"| drawing the rows | | {per_row['drawing the rows']} |",
         "",
         f"CPU times are of one thread. {platform.machine()}, Python {platform.python_version()}, {made_by}.",
     ]
     (RESULTS / "rare_response.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
     print("\n".join(lines))
-    draw_picture(tallies)
+    draw_picture(scored.tallies)
 
 
 if __name__ == "__main__":

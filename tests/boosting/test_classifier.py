@@ -17,6 +17,7 @@ from sklearn.model_selection import KFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from properly.boosting import ProperBoostingClassifier
+from properly.boosting.rows import BestForOthers
 from properly.datasets import make_hand_vinciotti
 from properly.links import Logit, get_link
 from properly.losses import BetaLoss, BoostingLoss, Composite, CostWeightedLoss, GEVLoss, LogLoss, SquaredLoss
@@ -143,6 +144,33 @@ def test_a_tailored_loss_pays_where_no_sum_of_stumps_is_right(seed):
     assert model.best_iteration_[0] > model.log_iterations_[0]
     regrets = [cost_of_decisions(fit.predict_proba(turned(at))[:, 1], eta, 0.3) for fit in (model, log)]
     assert regrets[0] < 0.6 * regrets[1]
+
+
+def test_the_smallest_of_many_held_out_losses_is_no_gain():
+    """Log loss is right for these rows. Judged by folds that also chose the number of trees, 8 of 24 are tailored."""
+    tailored = 0
+    options = {"num_leaves": 2, "learning_rate": 0.2, "n_estimators": 60, "n_iter_no_change": 15, "cv": 5}
+    for seed in range(24):
+        random = np.random.default_rng(seed)
+        X = random.normal(size=(200, 4))
+        y = random.random(200) < 1.0 / (1.0 + np.exp(-1.5 * X[:, 0]))
+        model = few(loss=BetaLoss.tailored(0.2, 30), min_samples_leaf=5, l2_regularization=1.0, **options).fit(X, y)
+        tailored += int(model.best_iteration_[0] > model.log_iterations_[0])
+    assert tailored <= 4
+
+
+def test_every_split_is_judged_after_the_rounds_that_are_best_for_the_others():
+    random, sizes = np.random.default_rng(0), [3, 5, 2]
+    losses, weight = random.random((20, 10)), random.random(10)
+    losses[4, 0] = np.inf
+    found = BestForOthers(losses[0], weight, sizes)
+    for later in losses[1:]:
+        found.look(later)
+    split = np.repeat(np.arange(3), sizes)
+    for k in range(3):
+        others, own = split != k, split == k
+        best = (losses[:, others] @ weight[others]).argmin()
+        np.testing.assert_array_equal(found.losses[own], losses[best, own])
 
 
 def turned(X):

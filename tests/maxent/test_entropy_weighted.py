@@ -202,6 +202,17 @@ def test_constraints_move_the_proportions():
     np.testing.assert_allclose(model.prevalence_, best.x, atol=1e-5)
 
 
+def test_constraints_that_miss_each_other_by_rounding():
+    """Shares of six digits add up to 1 - 1e-6, and a limit may be below 0 by as much."""
+    X, y = three_classes()
+    shares = ([*np.eye(3), *-np.eye(3)], [*[0.333333] * 3, *[-0.333333] * 3])
+    model = EntropyWeightedMaxent([0.5, 0.2, 0.3], prevalence_constraints=shares).fit(X, y)
+    np.testing.assert_allclose(model.prevalence_, 1 / 3, atol=2e-6)
+    model = EntropyWeightedMaxent([0.5, 0.2, 0.3], prevalence_constraints=([[1.0, 0.0, 0.0]], [-1e-7])).fit(X, y)
+    assert model.prevalence_[0] < 1e-6
+    assert model.prevalence_gap_ < 1e-8
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -213,6 +224,12 @@ def test_constraints_move_the_proportions():
             {"prevalence_bounds": {(1, 2): (0.8, 0.9), 0: (0.3, 1.0), 1: (0.0, 0.9)}},
             r"each other: the shares of classes 1 and 2 add up to at least 0\.8; the share of class 0 is at least 0\.3",
         ),
+        (
+            {"prevalence_bounds": {(0, 1): (0.2, 0.4), 2: (0.1, 0.5)}},
+            r"each other: the shares of classes 0 and 1 add up to at most 0\.4; the share of class 2 is at most 0\.5",
+        ),
+        ({"prevalence_bounds": {(): (0.2, 0.4)}}, r"must name several classes, each once, .*got \(\)"),
+        ({"prevalence_bounds": {(1, 1): (0.2, 0.4)}}, r"each once, .*got \(1, 1\)"),
         ({"prevalence_constraints": [[1.0, 0.0, 0.0]]}, r"must be a pair \(A, b\)"),
         ({"prevalence_constraints": ([[1.0, 0.0]], [0.5])}, r"a column for each of 3 classes, got shapes \(1, 2\)"),
         ({"prevalence_constraints": ([[1.0, np.inf, 0.0]], [0.5])}, "must be finite"),

@@ -77,7 +77,8 @@ class ProperBoostingClassifier(LinkScoreClassifier):
         2. From there, trees for `loss`, back to where its expected mean over held-out rows is smallest if each of
            their n labels is wrong with probability 1/(n + 2): that no held-out label contradicts a forecast close to 0
            or 1 does not mean that none ever will. These trees are kept if that mean falls by more than a standard
-           error of the difference.
+           error of the difference, each fold judged after the number of trees that is best for the other folds: the
+           smallest of many means looks smaller than it is.
 
         If then the mean `loss` of held-out rows is larger than at the base rate, all trees are dropped, and boosting
         begins again as for "base rate". That is also used if the loss is log loss, if there is no early stopping, and

@@ -147,6 +147,32 @@ class BestRound:
         return rounds - self.rounds >= self.patience
 
 
+class BestForOthers:
+    """The losses of each split's rows after the number of rounds that is best for the rows of the other splits.
+
+    The smallest of many means looks smaller than it is; these losses do not, since no row chose its own number.
+    """
+
+    def __init__(self, losses: Array, weight: Array, sizes: list[int]) -> None:
+        ends = np.cumsum(sizes)
+        self.splits = [slice(end - size, end) for end, size in zip(ends, sizes, strict=True)]
+        self.weight, self.losses, self.own = weight, losses.copy(), np.eye(len(sizes), dtype=bool)
+        self.least = self._of_others(losses)
+
+    def look(self, losses: Array) -> None:
+        """At the losses after one more round."""
+        now = self._of_others(losses)
+        for split in np.flatnonzero(now < self.least):
+            self.losses[self.splits[split]] = losses[self.splits[split]]
+        self.least = np.fmin(now, self.least)
+
+    def _of_others(self, losses: Array) -> Array:
+        """The summed loss of all rows but those of one split, for each split."""
+        with np.errstate(invalid="ignore", over="ignore"):
+            sums = np.array([np.sum(self.weight[split] * losses[split]) for split in self.splits])
+        return np.asarray(np.where(self.own, 0.0, sums).sum(axis=1))
+
+
 def scaled_weights(weight: Array) -> Array:
     """Weights times a power of 2, the largest about 1: means are the same to the last digit, and no sum overflows."""
     _, exponent = np.frexp(weight.max())

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from properly.boosting.objective import Labels, Objective
-from properly.boosting.rows import BestRound, Indices, Rows, scaled_weights
+from properly.boosting.rows import BestForOthers, BestRound, Indices, Rows, scaled_weights
 from properly.inputs.optional import require
 from properly.losses import Composite, LogLoss
 from properly.losses.softmax import AnyComposite
@@ -217,6 +217,14 @@ def _seen(evaluate: Callable[[Any], Any]) -> Array:
     return scores[0]
 
 
+class HeldOutLosses(NamedTuple):
+    """Of each held-out row."""
+
+    before: Array
+    best: Array  # after the number of rounds at which their mean is smallest
+    by_others: Array  # the same number, chosen for each split by the rows of the others
+
+
 class Judge:
     """Boosters of all splits, which get their trees at the same time and are judged together on the held-out rows.
 
@@ -240,8 +248,7 @@ class Judge:
         self.history = [self.labels.mean(self.labels.losses(composite, self.scores()))]
         log_first = limits.log_first and limits.patience is not None and _log_loss_comes_first(composite)
         self.first = _log_loss(composite) if log_first else composite
-        _, losses = self._grow(self.first)
-        self.smallest = self.labels.mean(losses)
+        self.smallest = self.labels.mean(self._grow(self.first).best)
 
     def scores(self) -> Array:
         """The scores of the held-out rows, split after split."""
@@ -258,22 +265,23 @@ class Judge:
         if self.first == self.composite:
             return
         self.log_rounds = self.rounds
-        before, losses = self._grow(self.composite, Labels.cautious_losses)
-        if not self.labels.clearly_smaller(losses, before):
+        found = self._grow(self.composite, Labels.cautious_losses)
+        if not self.labels.clearly_smaller(found.by_others, found.before):
             self._go_back(self.log_rounds)
         if not self.history[self.rounds] <= self.history[0]:  # larger than at the base rate
             self._go_back(0)
             self.log_rounds = 0
             self._grow(self.composite)
 
-    def _grow(self, composite: AnyComposite, row_losses: RowLosses = Labels.losses) -> tuple[Array, Array]:
+    def _grow(self, composite: AnyComposite, row_losses: RowLosses = Labels.losses) -> HeldOutLosses:
         """Add trees that minimise `composite`, then go back to the smallest mean of `row_losses`.
 
-        These losses of the held-out rows before and after are returned. Without patience, no trees are taken back.
+        Without patience, no trees are taken back.
         """
         n_estimators, patience = self.limits.n_estimators, self.limits.patience
         objectives = [Objective(composite, fit.labels) for fit in self.fits]
         before = smallest = row_losses(self.labels, composite, self.scores())
+        by_others = BestForOthers(before, self.labels.weight, [len(fit.held_out[0].target) for fit in self.fits])
         best = BestRound(self.labels.mean(before), patience or n_estimators, self.rounds)
         same = composite == self.composite and row_losses is Labels.losses
         del self.history[self.rounds + 1 :]
@@ -286,13 +294,14 @@ class Judge:
             watched = losses if same else self.labels.losses(self.composite, scores)
             self.history.append(self.labels.mean(watched))
             exhausted = best.exhausted(self.labels.mean(losses), self.rounds)
+            by_others.look(losses)
             if best.rounds == self.rounds:
                 smallest = losses
             if exhausted and patience is not None:
                 break
         if patience is not None:
             self._go_back(best.rounds)
-        return before, smallest
+        return HeldOutLosses(before, smallest, by_others.losses if len(self.fits) > 1 else smallest)
 
     def _go_back(self, rounds: int) -> None:
         for fit in self.fits:

@@ -35,6 +35,8 @@ class Proportions(NamedTuple):
         if not len(self.limit):
             return nearest_within(self.bounds, prevalence), 0.0
         matrix, limit, _ = self._rows()
+        missed, _ = _least_missed(matrix, limit)
+        limit = limit + missed  # what constraints of a few digits miss each other by
         possible = _can_be_positive(matrix, limit)
         result = np.zeros(len(prevalence))
         result[possible], gap = _projected(prevalence[possible], matrix[:, possible], limit)
@@ -43,17 +45,9 @@ class Proportions(NamedTuple):
     def require_member(self) -> None:
         """Refuse an empty set, and name the constraints that contradict each other."""
         matrix, limit, texts = self._rows()
-        n_rows, n_classes = matrix.shape
-        # The least t with matrix · π ≤ limit + t; rows whose multipliers are not 0 cannot be met together.
-        found = optimize.linprog(
-            np.append(np.zeros(n_classes), 1.0),
-            A_ub=np.column_stack([matrix, -np.ones(n_rows)]),
-            b_ub=limit,
-            A_eq=np.append(np.ones(n_classes), 0.0)[None],
-            b_eq=[1.0],
-        )
-        if found.x[-1] > SUM_TOLERANCE:
-            guilty = [text for text, price in zip(texts, found.ineqlin.marginals, strict=True) if abs(price) > 1e-9]
+        missed, prices = _least_missed(matrix, limit)
+        if missed > SUM_TOLERANCE:
+            guilty = [text for text, price in zip(texts, prices, strict=True) if abs(price) > 1e-9]
             raise ValueError(
                 "no class proportions meet all constraints: they add up to 1, and these contradict each other: "
                 f"{'; '.join(guilty)}. Drop or widen one of them."
@@ -87,7 +81,7 @@ def checked_proportions(bounds: Any, constraints: Any, n_classes: int) -> Propor
         matrix = np.vstack([matrix, -together, together])
         limit = np.append(limit, [-low, high])
         name = " and ".join(str(k) for k in key)
-        texts += [f"the shares of classes {name} add up to at least {low:g}", f"… to at most {high:g} ({name})"]
+        texts += [f"the shares of classes {name} add up to at {word}" for word in (f"least {low:g}", f"most {high:g}")]
     result = Proportions(box, matrix, limit, tuple(texts))
     if len(limit):
         result.require_member()
@@ -122,6 +116,8 @@ def _checked_range(key: tuple[Any, ...], pair: Any, n_classes: int) -> tuple[flo
     """Of the sum of the shares of several classes."""
     for label in key:
         _require_class(label, n_classes)
+    if not key or len(set(key)) < len(key):
+        raise ValueError(f"prevalence_bounds must name several classes, each once, for the sum of shares, got {key}.")
     if np.shape(pair) != (2,):
         raise ValueError(f"prevalence_bounds must give (low, high) for classes {key}, got {pair!r}.")
     low, high = as_float(pair, "prevalence_bounds")
@@ -208,6 +204,19 @@ def nearest_within(bounds: Array, prevalence: Array) -> Array:
     c = np.interp(1.0, at(corners).sum(axis=1), corners)
     p = at(np.array([c]))[0]
     return np.asarray(p / p.sum())
+
+
+def _least_missed(matrix: Array, limit: Array) -> tuple[float, Array]:
+    """The least t with matrix · π ≤ limit + t for some π; and multipliers: rows whose own is not 0 set it."""
+    n_rows, n_classes = matrix.shape
+    found = optimize.linprog(
+        np.append(np.zeros(n_classes), 1.0),
+        A_ub=np.column_stack([matrix, -np.ones(n_rows)]),
+        b_ub=limit,
+        A_eq=np.append(np.ones(n_classes), 0.0)[None],
+        b_eq=[1.0],
+    )
+    return max(float(found.x[-1]), 0.0), np.asarray(found.ineqlin.marginals)
 
 
 def _can_be_positive(matrix: Array, limit: Array) -> NDArray[np.intp]:
