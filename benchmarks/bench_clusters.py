@@ -2,9 +2,10 @@
 
     python benchmarks/bench_clusters.py [dask] [spark] [dask_ml] [--rows ROWS]
 
-writes benchmarks/results/dask.md, spark.md and dask_ml.md. 20 columns of float32, 2 % positives; Dask has two worker processes of one
-thread, Spark two tasks at a time. Each kind has a process of its own. Spark ML gets the same cached frame, and a
-tolerance that is lowered until the coefficients, without penalty, are within 1e-8 of the optimum or stop improving.
+writes benchmarks/results/dask.md, spark.md and dask_ml.md. 20 columns of float32, 2 % positives; Dask has two worker
+processes of one thread, Spark two tasks at a time. Each kind has a process of its own. Spark ML gets the same cached
+frame, and a tolerance that is lowered until the coefficients, without penalty, are within 1e-8 of the optimum or stop
+improving.
 """
 
 from __future__ import annotations

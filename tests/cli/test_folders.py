@@ -190,7 +190,6 @@ def test_what_fit_refuses(features):
 def test_what_no_drawn_row_has(features, monkeypatch):
     """A text among numbers and a class that were not drawn are named with their file and row."""
     monkeypatch.setattr("properly.cli.fitting.SAMPLED", 60)
-    options = OF_FIT | {"seed": 1}  # by which row 999 of the file is not drawn
     path = next(features.rglob("2.*"))
     for column, value, message in (("height", "tall", "'tall'"), ("y", "perhaps", "'perhaps' is so rare")):
         if path.suffix == ".csv":
