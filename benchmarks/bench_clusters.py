@@ -1,10 +1,11 @@
 """Fits by Dask and Spark on one machine, beside memory and Spark ML.
 
-    python benchmarks/bench_clusters.py [dask] [spark] [--rows ROWS]
+    python benchmarks/bench_clusters.py [dask] [spark] [dask_ml] [--rows ROWS]
 
-writes benchmarks/results/clusters.md. 20 columns of float32, 2 % positives; Dask has two worker processes of one
-thread, Spark two tasks at a time. Each kind has a process of its own. Spark ML gets the same cached frame, and a
-tolerance that is lowered until the coefficients, without penalty, are within 1e-8 of the optimum or stop improving.
+writes benchmarks/results/dask.md, spark.md and dask_ml.md. 20 columns of float32, 2 % positives; Dask has two worker
+processes of one thread, Spark two tasks at a time. Each kind has a process of its own. Spark ML gets the same cached
+frame, and a tolerance that is lowered until the coefficients, without penalty, are within 1e-8 of the optimum or stop
+improving.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import os
 import platform
 import subprocess
 import sys
+import tempfile
 import time
 from importlib.metadata import version
 from pathlib import Path
@@ -28,7 +30,7 @@ from properly.kernels import LinearModel
 from properly.linear import ProperLinearClassifier
 from properly.losses import Composite, LogLoss
 
-RESULTS = Path(__file__).parent / "results" / "clusters.md"
+RESULTS = Path(__file__).parent / "results"
 FEATURES = 20
 MODEL = LinearModel(Composite(LogLoss()))
 
@@ -76,6 +78,30 @@ def dask(rows: int) -> list[list[Any]]:
         ProperLinearClassifier().fit(*data)
         taken, model = timed(lambda: ProperLinearClassifier().fit(*data))
         found.append(["Dask", "fit", taken, float(np.abs(model.coef_ - whole.coef_).max())])
+    return found
+
+
+def dask_ml(rows: int) -> list[list[Any]]:
+    """Where it is installed: it needs older versions of much else."""
+    import dask.array as da
+    import distributed
+    from dask_ml.linear_model import LogisticRegression
+
+    X, y = rows_of(rows)
+    whole = ProperLinearClassifier(C=np.inf, tol=1e-12).fit(X, y)
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
+    found = []
+    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
+        parts = [da.from_array(X.astype(float), chunks=(rows // 8, FEATURES)), da.from_array(y, chunks=rows // 8)]
+        data = client.persist(parts)
+        distributed.wait(data)
+        ProperLinearClassifier(C=np.inf).fit(*data)
+        taken, model = timed(lambda: ProperLinearClassifier(C=np.inf).fit(*data))
+        found.append(["properly on Dask", "fit", taken, float(np.abs(model.coef_ - whole.coef_).max())])
+        for solver in ("newton", "lbfgs"):
+            peer = LogisticRegression(C=1e12, solver=solver, max_iter=50)
+            taken, fitted = timed(lambda peer=peer: peer.fit(*data))
+            found.append([f"dask-ml, {solver}", "fit", taken, float(np.abs(fitted.coef_ - whole.coef_[0]).max())])
     return found
 
 
@@ -136,31 +162,30 @@ def main() -> None:
     given = parser.parse_args()
     rows = int(given.rows)
     if given.alone:
-        print("RESULT" + json.dumps({"dask": dask, "spark": spark}[given.kinds[0]](rows)))
+        print("RESULT" + json.dumps({"dask": dask, "dask_ml": dask_ml, "spark": spark}[given.kinds[0]](rows)))
         return
-    lines = [
-        "# Dask and Spark on one machine",
-        "",
-        f"{rows:,} rows of {FEATURES} columns of float32; {os.cpu_count()} cores, load {os.getloadavg()[0]:.0f} at the "
-        f"beginning, Python {platform.python_version()}, NumPy {version('numpy')}, Dask {version('dask')}, PySpark "
-        f"{version('pyspark')}. Seconds on the clock; the best of three passes, one fit after another that is not "
-        "counted.",
-        "",
-        "| | | s | coefficients differ by |",
-        "|---|---|---:|---:|",
-    ]
-    import tempfile
-
     for kind in given.kinds:
         with tempfile.TemporaryDirectory() as folder:
             command = [sys.executable, __file__, kind, "--rows", str(rows), "--alone", folder]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             raise SystemExit(done.stderr[-2000:])
+        packages = {"dask": ["dask"], "dask_ml": ["dask", "dask-ml"], "spark": ["pyspark"]}[kind]
+        lines = [
+            f"# {' and '.join(packages)} on one machine",
+            "",
+            f"{rows:,} rows of {FEATURES} columns of float32; {os.cpu_count()} cores, load {os.getloadavg()[0]:.0f} at "
+            f"the end, Python {platform.python_version()}, NumPy {version('numpy')}, "
+            f"{', '.join(f'{each} {version(each)}' for each in packages)}. Seconds on the clock; the best of three "
+            "passes, a fit of ours after another that is not counted.",
+            "",
+            "| | | s | coefficients differ by |",
+            "|---|---|---:|---:|",
+        ]
         for name, what, seconds, *error in json.loads(done.stdout.partition("RESULT")[2]):
             lines.append(f"| {name} | {what} | {seconds:.2f} | {f'{error[0]:.0e}' if error else ''} |")
             print(lines[-1], flush=True)
-    RESULTS.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        (RESULTS / f"{kind}.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import pytest
 from sklearn.base import clone
 
 from properly import load
-from properly.cli import audit_table, calibrate_table, fit_table, predict_table
+from properly.cli import audit_table, calibrate_table, fit_table, main, predict_table
 from properly.inputs.misuse import Misuse
 from properly.tables import TableError, TableFolder, folders
 from properly.tables.encoder import UnseenCategories
@@ -72,6 +72,35 @@ def test_audit(folder):
         assert found["scores"][name]["as_given"] == pytest.approx(score["as_given"], rel=1e-10)
         assert found["scores"][name]["gain"] == pytest.approx(score["gain"], rel=0.3)
     assert "rows" in (folder.parent / "audit.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("costs", [None, "0:1:4,1:0:1,4:1:0"])
+def test_audit_of_several_classes(folder, costs):
+    """All rows are drawn, so nothing is lost."""
+    scores = RNG.normal(size=(N, 3))
+    p = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    y = np.array(["low", "mid", "top"])[(RNG.random((N, 1)) > p.cumsum(axis=1)).sum(axis=1)]
+    table = pd.DataFrame(p, columns=["p_low", "p_top", "p_mid"])[["p_mid", "p_low", "p_top"]].assign(
+        y=np.where(y == "mid", "top", np.where(y == "top", "mid", y)), g=FRAME["g"], w=FRAME["w"]
+    )
+    for path in folder.rglob("*.*"):
+        part = table[1000 * int(path.stem) : 1000 * (int(path.stem) + 1)]
+        part.to_csv(path, index=False) if path.suffix == ".csv" else part.to_parquet(path)
+    table.to_parquet("whole.parquet")
+    options = {"target": "y", "probability": ["p_top", "p_low", "p_mid"], "group": "g", "weight": "w", "costs": costs}
+    whole, found = (audit_table(each, **options) for each in ("whole.parquet", folder))
+    del whole["report"], found["report"]
+    same(json.loads(json.dumps(found)), json.loads(json.dumps(whole)))
+
+
+def test_cells_are_told(folder, monkeypatch, capsys):
+    """Where there is room for few distinct probabilities, page, terminal and summary say what that means."""
+    monkeypatch.setattr("properly.score_counts.ROOM", 500)
+    assert main(["audit", str(folder), "--target", "y", "--probability", "p", "--group", "g"]) == 0
+    assert "% of their size" in " ".join(capsys.readouterr().out.split())
+    assert "of their size (of 1 - p, above one half) count as their mean" in Path("audit.html").read_text("utf-8")
+    assert audit_table(folder, target="y", probability="p")["cell_width"] > 1e-4
+    assert audit_table("whole.parquet", target="y", probability="p")["cell_width"] == 0.0
 
 
 @pytest.mark.parametrize("method", ["auto", "platt", "isotonic"])
@@ -160,7 +189,7 @@ def test_what_fit_refuses(features):
 
 def test_what_no_drawn_row_has(features, monkeypatch):
     """A text among numbers and a class that were not drawn are named with their file and row."""
-    monkeypatch.setattr("properly.cli.fitting.SAMPLED", 200)
+    monkeypatch.setattr("properly.cli.fitting.SAMPLED", 60)
     path = next(features.rglob("2.*"))
     for column, value, message in (("height", "tall", "'tall'"), ("y", "perhaps", "'perhaps' is so rare")):
         if path.suffix == ".csv":
@@ -191,7 +220,7 @@ def test_large_files_are_counted(folder, monkeypatch):
 
 
 def test_what_is_refused(folder):
-    with pytest.raises(Misuse, match="one column of probabilities"):
+    with pytest.raises(Misuse, match="must be named by the classes"):
         audit_table(folder, target="y", probability=["p", "s"])
     with pytest.raises(Misuse, match="without clusters"):
         audit_table(folder, target="y", probability="p", cluster="g")

@@ -257,3 +257,53 @@ def test_spark(spark):
     for method in ("platt", "isotonic", "auto"):
         model, whole = METHODS[method]().fit(data), METHODS[method]().fit(P, Y, WEIGHT + 0.5)
         np.testing.assert_allclose(model.predict_proba(P), whole.predict_proba(P), atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["blocks", "dask"])
+@pytest.mark.parametrize("drawn", [2**17, 1500])
+def test_audits_of_several_classes(request, monkeypatch, kind, drawn):
+    """With few rows nothing is lost; with more, only what needs whole rows comes from drawn ones."""
+    scores = RNG.normal(size=(N, 3))
+    p = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    y = np.array(["low", "mid", "top"])[(RNG.random((N, 1)) > (p**1.2 / (p**1.2).sum(1)[:, None]).cumsum(1)).sum(1)]
+    monkeypatch.setattr("properly.forecasts._SAMPLE_ROWS", drawn)
+    costs = [[0.0, 1.0, 4.0], [1.0, 0.0, 1.0], [4.0, 1.0, 0.0]]
+    given = {"y": y, "p": p, "sample_weight": WEIGHT, "group": GROUP.astype(str)}
+    if kind == "blocks":
+        columns = (p, y, WEIGHT, None, given["group"])
+        parts = [tuple(None if c is None else c[i:j] for c in columns) for i, j in itertools.pairwise(EDGES)]
+        elsewhere = {"y": None, "p": Stream(parts)}
+    else:
+        request.getfixturevalue("dask_client")
+        array = pytest.importorskip("dask.array")
+        elsewhere = {name: array.from_array(c, chunks=(700, *c.shape[1:])) for name, c in given.items()}
+    whole, found = audit(**given, costs=costs), audit(**elsewhere, costs=costs)
+    assert found.n_rows == whole.n_rows
+    for name in ("total", "rates", "means", "hit_rate", "confidence", "surprises", "smooth_error"):
+        np.testing.assert_allclose(getattr(found, name), getattr(whole, name), rtol=1e-10, err_msg=name)
+    np.testing.assert_allclose(found.confusion.counts, whole.confusion.counts)
+    for one, two in zip(found.test.tests, whole.test.tests, strict=True):
+        if drawn > N or one.name != "whole vector":
+            np.testing.assert_allclose(one[1:], two[1:], rtol=1e-7, err_msg=one.name)
+    for name, size in whole.sizes.items():
+        np.testing.assert_allclose(found.sizes[name], size, rtol=1e-7)
+    for name, score in whole.scores.items():
+        np.testing.assert_allclose(found.scores[name].before, score.before, rtol=1e-12)
+        np.testing.assert_allclose(found.scores[name].parts.uncertainty, score.parts.uncertainty, rtol=1e-12)
+        within = {"rtol": 1e-9} if drawn > N else {"atol": 0.02}
+        np.testing.assert_allclose(found.scores[name].gain.difference, score.gain.difference, **within)
+    np.testing.assert_allclose(found.groups.p_value, whole.groups.p_value, rtol=1e-7)
+    for one, two in zip(found.multiclass_reliability.by_class, whole.multiclass_reliability.by_class, strict=True):
+        np.testing.assert_allclose(one.recalibrated, two.recalibrated, atol=1e-12)
+
+
+def test_what_audits_of_several_classes_refuse():
+    p = np.full((6, 3), 1.0 / 3.0)
+    with pytest.raises(ValueError, match=r"classes|labels"):
+        audit(None, Stream([(p, np.array([0, 1, 0, 1, 0, 1]))]))
+    with pytest.raises(ValueError, match="parts with 3 columns and parts with 4"):
+        audit(None, Stream([(p, np.array([0, 1, 2] * 2)), (np.full((4, 4), 0.25), np.arange(4))]))
+    with pytest.raises(ValueError, match=r"add up to 1.* \(in block 1\)"):
+        audit(None, Stream([(p, np.array([0, 1, 2] * 2)), (p + 0.1, np.array([0, 1, 2] * 2))]))
+    with pytest.raises(ValueError, match="block 0 has no labels"):
+        audit(None, Stream([(p, None)]))

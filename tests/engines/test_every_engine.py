@@ -229,3 +229,78 @@ def test_bad_values_are_named(kind, request, tmp_path, monkeypatch):
     monkeypatch.setitem(globals(), "X", bad)
     with pytest.raises(ValueError, match="contains NaN or infinity"):
         ProperLinearClassifier().fit(*kind(request, tmp_path).of(TWO, None, None, RANDOM))
+
+
+MOMENTS = pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(N), unit="h")
+ODD = pd.DataFrame(
+    {
+        "small": X[:, 0].astype(np.float32),
+        "count": RNG.integers(-5, 5, N).astype(np.int16),
+        "flag": RNG.random(N) < 0.3,
+        "with.dot": X[:, 1],
+        "with space": X[:, 2],
+        "level": pd.Categorical.from_codes(RNG.integers(0, 3, N), [1.0, 2.5, 4.0]),
+    },
+    index=pd.Index(RNG.permutation(N) + 7, name="customer"),  # of no order
+)
+LABELS = pd.Series(np.where(SCORE > 1.5, "yes", "no"), index=ODD.index, dtype="category")
+
+
+@pytest.mark.parametrize("rows", [1, 400, 5000])
+@pytest.mark.parametrize(
+    "kind",
+    ["files", "dask", pytest.param("spark", marks=pytest.mark.xdist_group("spark"))],
+)
+def test_columns_of_other_types(request, tmp_path, kind, rows):
+    """Numbers of 32 and 16 bits, truth values, decimals, categories of numbers, odd names, an unsorted named index."""
+    n = 40 if rows == 1 else N  # a row a part
+    frame, labels = ODD[:n], LABELS[:n]
+    numbers = frame.astype({"level": float}).astype(float).to_numpy()
+    model = ProperLinearClassifier(C=0.1, tol=1e-12)
+    whole = model.fit(numbers, np.asarray(labels)).coef_
+    if kind == "files":
+        table = pa.Table.from_pandas(frame.assign(y=labels.to_numpy()), preserve_index=False)
+        place = table.column_names.index("count")
+        table = table.set_column(place, "count", table.column("count").cast(pa.decimal128(9, 2)))
+        pyarrow.parquet.write_table(table, tmp_path / "rows.parquet", row_group_size=rows)
+        found = model.fit(Stream(tmp_path / "rows.parquet", target="y"))
+    elif kind == "dask":
+        request.getfixturevalue("dask_client")
+        dask = pytest.importorskip("dask.dataframe")
+        parts = dask.from_pandas(frame.astype({"level": float}).assign(y=labels), chunksize=rows, sort=False)
+        parts = parts[parts["small"] > -100.0]  # lengths that nobody knows
+        found = model.fit(parts[list(frame.columns)], parts["y"])
+    else:
+        spark = request.getfixturevalue("spark")
+        table = frame.astype({"level": float}).assign(y=labels.astype(str).to_numpy())
+        found = model.fit(
+            Spark(spark.createDataFrame(table.reset_index(drop=True)).repartition(n // rows + 1), target="y")
+        )
+    np.testing.assert_allclose(found.coef_, whole, atol=1e-8, rtol=0)
+    assert list(found.feature_names_in_) == list(frame.columns)
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        (pa.array(MOMENTS), "column 'bad' holds timestamp"),
+        (pa.array(["1.5"] * N), "column 'bad' holds (large_)?string.*not numbers"),
+        (pa.array([None, *X[1:, 0]]), "column 'bad' has missing values in row group 0"),
+        (pa.array([[1.0]] * N), "column 'bad' holds list"),
+    ],
+)
+def test_what_no_column_may_hold(tmp_path, column, message):
+    table = pa.table({"x": X[:, 0], "bad": column, "y": TWO})
+    pyarrow.parquet.write_table(table, tmp_path / "rows.parquet")
+    with pytest.raises(ValueError, match=message):
+        ProperLinearClassifier().fit(Stream(tmp_path / "rows.parquet", target="y"))
+
+
+@pytest.mark.parametrize("kind", [object, "category"])
+def test_missing_labels_are_refused(tmp_path, kind):
+    labels = pd.Series(TWO, dtype=object)
+    labels[5] = None
+    table = pa.Table.from_pandas(pd.DataFrame({"x": X[:, 0], "y": labels.astype(kind)}))
+    pyarrow.parquet.write_table(table, tmp_path / "rows.parquet")
+    with pytest.raises(ValueError, match=r"missing|NaN|None"):
+        ProperLinearClassifier().fit(Stream(tmp_path / "rows.parquet", target="y", features=["x"]))

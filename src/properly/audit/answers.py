@@ -269,6 +269,7 @@ def summary_of(audit: Audit) -> dict[str, Any]:
         "beyond_tolerance": audit.beyond_tolerance,
         "rows": audit.n_rows,
         "total_weight": audit.total,
+        "cell_width": audit.cell_width,
         "classes": [
             {"class": name, "share": float(rate), "mean_probability": float(mean)}
             for name, rate, mean in zip(audit.classes, audit.rates, audit.means, strict=True)

@@ -25,7 +25,7 @@ from properly.inputs.options import check_interval
 from properly.losses import LogLoss
 from properly.metrics.calibration_error import smooth_error_of
 from properly.metrics.calibration_tests import calibration_test_of
-from properly.metrics.decisions import class_costs, decisions_of
+from properly.metrics.decisions import class_costs, least_cost
 from properly.metrics.ranking import auc_of
 from properly.metrics.scores import losses_of
 from properly.numeric.probabilities import Array
@@ -65,9 +65,9 @@ def audit(
         Labels of two or more classes.
     p : array of shape (n,) or (n, 2) for two classes, (n, K) for more; Stream, Spark, dask array
         Probabilities of the positive one of two classes, which the labels must tell: 0/1, false/true, no/yes or -1/1
-        (or else `classes`); or of every class, in sorted order. A `Stream` or `Spark` frame of one column brings
-        labels, weights and groups with it (y is None); dask arrays come with dask arrays. Such rows, of two classes,
-        are counted by probability in one pass: see Notes.
+        (or else `classes`); or of every class, in sorted order. A `Stream` or `Spark` frame brings
+        labels, weights and groups with it (y is None); dask arrays come with dask arrays. Such rows are counted by
+        probability in one pass: see Notes.
     group : array of shape (n,), optional
         Judge the calibration of every group as well; at most 1,000 groups.
     group_names : sequence of str, optional
@@ -103,7 +103,8 @@ def audit(
     Rows that are not in memory may be any number. Up to 2²⁰ distinct probabilities (times classes and groups) nothing
     is lost; beyond, probabilities that agree in their leading binary digits count as their mean, which changes sums by
     about one part in 10⁸ of two classes without groups, and by up to one in 10⁵ with a thousand groups, which share the
-    room (`properly.score_counts`).
+    room (`properly.score_counts`); `cell_width` of the result says how far they may differ. Of more than two classes,
+    each is counted against the rest, and the most probable one; the test of the whole vector and what recalibration would gain come from 131,072 rows at most, drawn at random.
 
     Examples
     --------
@@ -142,11 +143,6 @@ def audit(
         random_state=random_state,
         cell_width=width,
     )
-
-
-def least_cost(costs: Any, p: Array) -> NDArray[np.intp]:
-    """The decision of least expected cost for every row of probabilities of more than two classes."""
-    return decisions_of(p, None, class_costs(costs, p.shape[1]))
 
 
 def _same_rows(p: ArrayLike, forecast: Forecast, name: str) -> Array:

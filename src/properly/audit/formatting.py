@@ -110,3 +110,15 @@ def alike(values: Sequence[float]) -> list[str]:
 
 def _exponent(value: float) -> int:
     return int(f"{abs(value):.1e}".partition("e")[2])
+
+
+def cells(width: float) -> str:
+    """What it means that a cell of counted probabilities has this width; "" if none were taken together.
+
+    >>> cells(2.0**-14)
+    'probabilities that differ by less than 0.0061 % of their size (of 1 - p, above one half) count as their mean'
+    """
+    if not width:
+        return ""
+    less = percent(width, 2)
+    return f"probabilities that differ by less than {less} of their size (of 1 - p, above one half) count as their mean"

@@ -76,7 +76,7 @@ def audit_table(
     ----------
     table : path
         A table with a row for every prediction. A folder of such files, or a file of two gigabytes or more, is read
-        in one pass and never held in memory; this is for one column of probabilities.
+        in one pass (two for several classes) and never held in memory.
     target : str
         The column that holds the true class.
     probability : str or sequence of str
@@ -129,7 +129,7 @@ def audit_table(
     check_output(report, inputs=[table])
     with progress("Audit", 3) as tell:
         tell(0, "reading")
-        forecast, groups, clusters, others = read_predictions(
+        forecast, groups, clusters, others, width = read_predictions(
             table,
             target,
             columns,
@@ -142,6 +142,7 @@ def audit_table(
             separator=separator,
             decimal=decimal,
             dask=dask,
+            costs=costs,
         )
         meant = str(forecast.classes[1]) if forecast.binary else None
         tell(1, "judging")
@@ -154,6 +155,7 @@ def audit_table(
             against_name=against or "",
             tolerance=tolerance,
             detect=detect,
+            cell_width=width,
         )
         tell(2, "writing")
         asked = {
@@ -169,6 +171,7 @@ def audit_table(
             "costs": None if costs is None else written_costs(costs),
         }
         pages = properly.report.pages
+        asked["counted by probability"] = properly.audit.formatting.cells(result.cell_width) or None
         facts = pages.file_facts(table) | {name: text for name, text in asked.items() if text} | pages.version_facts()
         title = f"Audit of {', '.join(columns)} in {Path(displayed(table)).name}"
         page = properly.report.audit_page(result, facts=facts, title=title)
@@ -187,6 +190,8 @@ def show(summary: dict[str, Any], console: Any) -> None:
         console.print(f"The probabilities are those of the class {summary['positive']}.")
     for sentence in summary["answer"]:
         console.print(sentence, style=style)
+    if summary["cell_width"]:
+        console.print(f"Rows were counted by probability: {properly.audit.formatting.cells(summary['cell_width'])}.")
     console.print()
     kernel = summary["kernel_calibration_error"]
     sizes = summary["sizes"] | ({} if kernel is None else {properly.audit.answers.KERNEL_ERROR: kernel})

@@ -149,7 +149,7 @@ def calibrate_table(
                 f"{file.path} is counted by score, since it may be larger than memory; this is for one column of "
                 "scores, without a report: properly audit makes one of the calibrated probabilities."
             )
-        data, weight, rows = properly.tables.folders.counted_table(
+        data, weight, rows, _ = properly.tables.folders.counted_table(
             file, target, columns[0], read=_checked_scores, weight=weight, dask=dask
         )
     else:

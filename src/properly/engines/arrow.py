@@ -74,7 +74,10 @@ def rows_a_part(n_features: int) -> int:
 
 
 def pickled_parts(columns: Columns, vectors: bool, batches: Iterator[Any]) -> Iterator[Any]:
-    """Arrow's batches as pickled parts of about 16 MiB in batches of their own, or the error that their rows make."""
+    """Arrow's batches as pickled parts of about 16 MiB in batches of their own, or the error that their rows make.
+
+    The columns of the batches come in the order of their names.
+    """
     import pyarrow as pa
 
     waiting: list[Any] = []
@@ -90,7 +93,7 @@ def pickled_parts(columns: Columns, vectors: bool, batches: Iterator[Any]) -> It
         return pa.RecordBatch.from_pydict({"part": [pickle.dumps(part, protocol=5)]})
 
     for batch in batches:
-        waiting += [batch] if batch.num_rows else []
+        waiting += [batch.rename_columns(columns.names)] if batch.num_rows else []
         if sum(each.num_rows for each in waiting) >= rows_a_part(len(columns.features)):
             yield together()
     if waiting:

@@ -166,6 +166,15 @@ class PartitionedEngine(Engine):
     def thinned(self) -> Engine | None:
         return self.sample
 
+    def sampled(self, rows: int) -> tuple[Engine, float] | None:
+        if self.split is not None or self.shares is not None:
+            return None
+        n_classes = len(self.classes)
+        drawn, whole = (each.reduce(kernels.classes, n_classes) for each in (self.sample, self))
+        if drawn.rows < rows or not drawn.weight.sum() > 0.0:
+            return None
+        return self.sample, float(drawn.weight.sum() / whole.weight.sum())
+
     @property
     def n_passes(self) -> int:
         return self._origin._passes  # that of engines with other weights included

@@ -55,7 +55,8 @@ class Spark:
         self.columns = Columns.chosen(frame.columns, "the frame", chosen, target, sample_weight, offset, group)
         kinds = [frame.schema[name].dataType.typeName() for name in self.columns.features]
         self.vectors = kinds in (["vectorudt"], ["array"])
-        self.frame = frame.select(*(column_of(frame, name) for name in self.columns.names))
+        # Spark itself does not find all names again: those with dots.
+        self.frame = frame.select(*(column_of(frame, name).alias(f"c{k}") for k, name in enumerate(self.columns.names)))
 
 
 class SparkEngine(PartitionedEngine):

@@ -235,6 +235,12 @@ def decisions_of(values: Array, complement: Array | None, matrix: Array, limit: 
     return decisions
 
 
+def least_cost(costs: Any, p: Array) -> NDArray[np.intp]:
+    """The decision of least expected cost for rows of probabilities of more than two classes."""
+    found: NDArray[np.intp] = decisions_of(p, None, class_costs(costs, p.shape[1]))
+    return found
+
+
 def _cheapest(p: Array, complement: Array | None, matrix: Array, limit: Array | None) -> Any:
     """The decision of least expected cost for some rows; -1 where it costs more than the limit."""
     xp = namespace(p)

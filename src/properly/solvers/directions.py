@@ -29,6 +29,7 @@ _KNOWN_POINTS = 8  # a search for the best of several optima comes back to some
 _DEAR = 500  # coefficients
 _PATIENCE = 3  # failures with the curvature of a sample
 _ROWS_PER_COLUMN = 100  # of a sample whose curvature resembles that of all rows: errors of about a fifth
+_MANY_ROWS_PER_COLUMN = 5_000  # errors of a percent or two: as good for a first step
 
 
 class Update(NamedTuple):
@@ -98,14 +99,22 @@ class Problem:
         """Whether curvatures may jump, so that an old one says nothing about convergence."""
         return self.model.composite.kinked
 
-    def point(self, coef: Array, rough: bool = False) -> Point:
-        """With `rough` in float32, where the engine has that, of a convex problem."""
+    @property
+    def smooth(self) -> bool:
+        """Whether a curvature may be kept while steps are small, or be that of a sample."""
+        return self.convex and not self.kinked and self.lasso == 0.0
+
+    def point(self, coef: Array, rough: bool = False, curved: bool = True) -> Point:
+        """With `rough` in float32, where the engine has that, of a convex problem.
+
+        `curved` says whether a pass that can bring the curvature as well should, unless one may be kept.
+        """
         if coef.tobytes() in self.known:
             return self.known[coef.tobytes()]
         self.passes += 1
         engine = self.engine.rough(self.model) if rough and self.convex else None
         hessians = {}
-        if self.fused:
+        if self.fused and (curved or not self.smooth):
             kinds = (False,) if self.convex or not self.observed else (True, False)
             sums: Any = self.engine.reduce(kernels.newton, self.model, coef, not self.convex, kinds)
             hessians = {kind: self._ridged(sums.hessians[i], coef) for i, kind in enumerate(kinds)}
@@ -129,15 +138,20 @@ class Problem:
         total = self.engine.reduce(kernels.hessian, self.model, coef, observed, columns).hessian
         return self._ridged(total, coef)
 
-    def sampled_hessian(self, coef: Array) -> Array | None:
-        """About the (expected) curvature matrix, from a sample of the rows; None where the rows are too few for one."""
-        if self.fused or not self.convex or self.kinked:
+    def drawn(self, width: int) -> tuple[Engine, float] | None:
+        """A sample of the rows that is large enough for the curvature of so many columns, and its share."""
+        if not self.convex or self.kinked:
             return None
         if self.sample is None:
-            self.sample = (self.engine.sampled(_ROWS_PER_COLUMN * coef.shape[1]),)
-        if self.sample[0] is None:
+            self.sample = (self.engine.sampled((_MANY_ROWS_PER_COLUMN if self.fused else _ROWS_PER_COLUMN) * width),)
+        return self.sample[0]
+
+    def sampled_hessian(self, coef: Array) -> Array | None:
+        """About the (expected) curvature matrix, from a sample of the rows; None where the rows are too few for one."""
+        found = self.drawn(coef.shape[1])
+        if found is None:
             return None
-        engine, share = self.sample[0]
+        engine, share = found
         return self._ridged(engine.reduce(kernels.hessian, self.model, coef, False, None).hessian / share, coef)
 
     def _ridged(self, total: Array, coef: Array) -> Array:
@@ -269,7 +283,7 @@ class NewtonDirection(Direction):
         self.from_sample, self.failures = True, 0
 
     def refresh(self, at: Point, observed: bool) -> bool:
-        matrix = self.problem.sampled_hessian(at.coef) if self.from_sample else None
+        matrix = self.problem.sampled_hessian(at.coef) if self.from_sample and not at.hessians else None
         self.from_sample = matrix is not None
         if matrix is None:
             matrix = self.problem.hessian(at.coef, observed)

@@ -19,6 +19,7 @@ from properly.solvers.proximal import ProximalNewtonDirection
 _WHOLE_MATRIX, _WHOLE_SOFTMAX_MATRIX, _WHOLE_SOFTMAX_SCORES = 400, 1000, 20
 _WHOLE_MATRIX_IF_NOT_CONVEX = 1500
 _CLOSE = 0.01  # a relative Newton decrement
+_SMALL_STEP = 1e-3  # a relative Newton decrement, after which the curvature is kept even where a pass could bring it
 _ROUGH = 1e-5  # float32 arithmetic serves down to steps of this size; the point after such a step is in float64
 _WHERE_DEAR = 2  # times as many where passes are dear, since conjugate gradients take one for every product
 
@@ -63,7 +64,8 @@ def minimise(problem: Problem, start: Array, tol: float, max_iter: int) -> Solut
     in float32 count as convergence only for a tolerance that they can certify.
     """
     direction, scale = _direction_for(problem, start), np.sqrt(problem.null_loss)
-    at = problem.point(start, rough=True)
+    drawn = problem.fused and problem.smooth and problem.drawn(start.shape[1])
+    at = problem.point(start, rough=True, curved=not drawn)
     history: list[float] = []
     iterations = 0.0  # several quasi-Newton steps are one
 
@@ -103,7 +105,7 @@ def minimise(problem: Problem, start: Array, tol: float, max_iter: int) -> Solut
                 at = at._replace(coef=at.coef + step)
             return ended(Status.CONVERGED, before, size)
         step = _bounded(problem, at, step)
-        new = problem.point(at.coef + step, rough=size > _ROUGH * scale)
+        new = problem.point(at.coef + step, rough=size > _ROUGH * scale, curved=size > _SMALL_STEP * scale)
         contraction, new_step, new_size, new_fresh = np.inf, step, np.inf, False
         if np.isfinite(new.gradient).all():
             new_step, new_size, new_fresh = followed(at, new, size)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ from properly.numeric.probabilities import Array
 from properly.tables.base import Place, TableError, arrow, listed, plain, require_columns
 from properly.tables.columns import joined_type, typed_column
 from properly.tables.reading import TableFile, typed_table
-from properly.tables.targets import Label, class_labels, named_numbers
+from properly.tables.targets import MAX_CLASSES, Label, Labels, class_labels, named_numbers, probabilities
 
 LARGE = 2**31  # bytes of a file from which on its rows are counted rather than held in memory
 
@@ -154,14 +154,11 @@ class LabelledBlocks:
     def __call__(self) -> Iterator[tuple[Any, ...]]:
         self._passes += 1
         wanted = list(dict.fromkeys([*self.columns, self.target, *([self.weight] if self.weight else [])]))
-        for file in self.source.files if isinstance(self.source, TableFolder) else [self.source]:
-            begin = 0
-            for batch in file.batches(wanted):
-                block = self.block(batch, file.path, begin)
-                if self._passes == 1:
-                    self.class_weight += self._weights(block)
-                yield block
-                begin += batch.num_rows
+        for file, batch, begin in _batches(self.source, wanted):
+            block = self.block(batch, file.path, begin)
+            if self._passes == 1:
+                self.class_weight += self._weights(block)
+            yield block
 
     def block(self, batch: Any, path: str, begin: int = 0) -> tuple[Any, ...]:
         """One batch of a file, which begins with this row."""
@@ -206,9 +203,7 @@ class LabelledBlocks:
     def _codes(self, column: Any, place: Place) -> NDArray[np.intp]:
         if not len(column):
             return np.empty(0, dtype=np.intp)
-        if self.source.format.kind == "text":
-            column = typed_column(column)
-        found = class_labels(column, place, fewest=1)
+        found = _labels(self.source, column, place)
         for k, label in enumerate(found.classes):
             if str(label) not in self.classes:
                 row = int((found.codes == k).argmax())
@@ -225,6 +220,7 @@ class CountedTable(NamedTuple):
     table: Any
     weight: str  # the column with the weight of all of them
     rows: Array  # how many there are
+    width: float  # of a cell, as that of `ScoreCounts`
 
 
 def _kind(given: Any) -> str | None:
@@ -265,7 +261,7 @@ def counted_table(
     columns = {target: labels, score: arrow.array(found.score), name: arrow.array(found.weight)}
     if group is not None:
         columns[group] = arrow.array(found.group.tolist() if found.group is not None else [None] * len(labels))
-    return CountedTable(arrow.table(columns), name, found.rows)
+    return CountedTable(arrow.table(columns), name, found.rows, found.counts.width)
 
 
 def _blocks(
@@ -277,17 +273,53 @@ def _blocks(
     weight: str | None,
 ) -> Iterator[tuple[Any, ...]]:
     wanted = list(dict.fromkeys([target, score, *(name for name in (group, weight) if name is not None)]))
+    for file, batch, begin in _batches(source, wanted):
+        values = read(batch.column(score), Place(file.path, score, begin))
+        mass = None if weight is None else named_numbers(batch.column(weight), Place(file.path, weight, begin))
+        labels, groups = (
+            None if name is None else plain(batch.column(name)).to_numpy(zero_copy_only=False)
+            for name in (target, group)
+        )
+        yield values[:, None], labels, mass, None, groups
+
+
+def classes_in(source: TableFile | TableFolder, target: str) -> set[str]:
+    """The names of all classes of a table of any size."""
+    found: set[str] = set()
+    for file, batch, begin in _batches(source, [target]):
+        found.update(map(str, _labels(source, batch.column(target), Place(file.path, target, begin)).classes))
+        if len(found) > MAX_CLASSES:
+            raise Misuse(f"{source.path}, column {target!r} has more than {MAX_CLASSES} different values.")
+    return found
+
+
+def class_blocks(
+    source: TableFile | TableFolder, target: str, columns: Mapping[str, str], group: str | None, weight: str | None
+) -> Iterator[tuple[Any, ...]]:
+    """Blocks of a `Stream`: the probabilities of the classes, and the position of the true one among them."""
+    names = list(columns)
+    wanted = list(dict.fromkeys([target, *columns.values(), *(name for name in (group, weight) if name is not None)]))
+    for file, batch, begin in _batches(source, wanted):
+        p = [probabilities(batch.column(name), Place(file.path, name, begin)) for name in columns.values()]
+        found = _labels(source, batch.column(target), Place(file.path, target, begin))
+        own = np.array([names.index(str(label)) for label in found.classes], dtype=np.intp)
+        mass = None if weight is None else named_numbers(batch.column(weight), Place(file.path, weight, begin))
+        groups = None if group is None else plain(batch.column(group)).to_numpy(zero_copy_only=False)
+        yield np.column_stack(p), own[found.codes], mass, None, groups
+
+
+def _batches(source: TableFile | TableFolder, wanted: Sequence[str]) -> Iterator[tuple[TableFile, Any, int]]:
+    """Every batch that has rows, with its file and the number of rows of the file before it."""
     for file in source.files if isinstance(source, TableFolder) else [source]:
         begin = 0
         for batch in file.batches(wanted):
-            values = read(batch.column(score), Place(file.path, score, begin))
-            mass = None if weight is None else named_numbers(batch.column(weight), Place(file.path, weight, begin))
-            labels, groups = (
-                None if name is None else plain(batch.column(name)).to_numpy(zero_copy_only=False)
-                for name in (target, group)
-            )
-            yield values[:, None], labels, mass, None, groups
+            if batch.num_rows:
+                yield file, batch, begin
             begin += batch.num_rows
+
+
+def _labels(source: TableFile | TableFolder, column: Any, place: Place) -> Labels:
+    return class_labels(typed_column(column) if source.format.kind == "text" else column, place, fewest=1)
 
 
 def _first(values: Array) -> Array:

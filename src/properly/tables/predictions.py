@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from properly.engines import Stream
+from properly.forecasts import audited_forecast
 from properly.inputs.forecast import MISSING, Forecast, Groups
 from properly.inputs.misuse import Misuse
+from properly.metrics.decisions import least_cost
 from properly.numeric.probabilities import Array
 from properly.tables.base import Place, TableError, arrow, listed
 from properly.tables.columns import texts
-from properly.tables.folders import TableFolder, counted_table, is_large, table_at
+from properly.tables.folders import TableFolder, class_blocks, classes_in, counted_table, is_large, table_at
+from properly.tables.reading import TableFile
 from properly.tables.targets import (
     against_rest,
     class_labels,
@@ -36,6 +42,7 @@ class Predictions(NamedTuple):
     groups: Groups | None
     clusters: NDArray[Any] | None
     against: Array | None
+    cell_width: float = 0.0  # of rows that were counted: see `Audit`
 
 
 def read_predictions(
@@ -52,6 +59,7 @@ def read_predictions(
     separator: str | None = None,
     decimal: str | None = None,
     dask: str | None = None,
+    costs: Any = None,
 ) -> Predictions:
     """Read only the columns that are needed, and check every value in them; rows of weight 0 are left out.
 
@@ -59,18 +67,21 @@ def read_predictions(
     of `positive` against all others. With several columns there is one for every class, named by the class, perhaps
     with a prefix that all of them have. `needs_positive` names an option that depends on the positive one of two.
     `against` is a second column of probabilities of that class. The rows of a folder, and of a very large file, are
-    counted by probability: here, or by the cluster of a Dask scheduler.
+    counted by probability: here, or by the cluster of a Dask scheduler. The decisions of several classes, counted with
+    them, are those of `costs`.
     """
-    file, rows = table_at(path, separator=separator, decimal=decimal), None
+    file, rows, width = table_at(path, separator=separator, decimal=decimal), None, 0.0
     place, columns = Place(file.path, target), list(probability)
     single = len(columns) == 1
     if isinstance(file, TableFolder) or dask is not None or (is_large(path) and single and not (cluster or against)):
-        if not single or cluster is not None or against is not None:
+        if cluster is not None or against is not None:
             raise Misuse(
-                f"{file.path} is counted by probability, since it may be larger than memory; this is for one column of "
-                "probabilities, without clusters and others to compare with."
+                f"{file.path} is counted by probability, as it may be larger than memory: without clusters and others "
+                "to compare with."
             )
-        table, weight, rows = counted_table(
+        if not single:
+            return _counted_classes(file, target, columns, group, weight, dask, costs)
+        table, weight, rows, width = counted_table(
             file, target, columns[0], read=probabilities, group=group, weight=weight, dask=dask
         )
     else:
@@ -111,7 +122,35 @@ def read_predictions(
     other = None if against is None else forecast.kept(_probabilities(table, [against], file.path))
     del table
     arrow.default_memory_pool().release_unused()  # of ten million rows, half a gigabyte
-    return Predictions(forecast, groups, clusters, other)
+    return Predictions(forecast, groups, clusters, other, width)
+
+
+def _counted_classes(
+    file: TableFile | TableFolder,
+    target: str,
+    columns: list[str],
+    group: str | None,
+    weight: str | None,
+    dask: str | None,
+    costs: Any,
+) -> Predictions:
+    """A column of probabilities for every class, of a table of any size: one pass for the classes, one for the rest."""
+    if dask is not None:
+        raise Misuse("a Dask cluster counts one column of probabilities; leave out --dask for several classes.")
+    file.require([target, *columns, *(name for name in (group, weight) if name is not None)])
+    found = columns_of_classes(columns, sorted(classes_in(file, target)), file.path)
+    if len(found) < 3:
+        raise Misuse("of two classes, name one column of probabilities: that of the positive class.")
+    blocks = partial(class_blocks, file, target, found, group, weight)
+    decide = None if costs is None else partial(least_cost, costs)
+    names = np.array(list(found))
+    forecast, groups, width = audited_forecast(Stream(blocks), None, None, None, range(len(names)), decide)
+    coded = None
+    if groups is not None:
+        labels = [MISSING if name is None else str(name) for name in groups.tolist()]
+        distinct, codes = np.unique(np.array(labels, dtype=object), return_inverse=True)
+        coded = Groups(tuple(distinct.tolist()), codes.astype(np.int32))
+    return Predictions(replace(forecast, classes=names), coded, None, None, width)
 
 
 def _probabilities(table: Any, columns: list[str], source: str) -> Array:
