@@ -78,7 +78,7 @@ def test_convergence_of_quasi_newton_steps_is_confirmed_by_the_decrement():
     at = task.point(np.full((1, 61), 0.01))
     direction = LimitedMemoryDirection(task)
     direction.refresh(at, False)
-    _, size = direction.confirm(at)
+    _, size = direction.confirm(at, 1.0)
     hessian = task.hessian(at.coef, False)
     decrement = np.sqrt(at.gradient[0] @ np.linalg.solve(hessian, at.gradient[0]))
     assert size == pytest.approx(decrement, rel=0.1)

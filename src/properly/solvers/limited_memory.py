@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from properly.numeric.limits import SMALLEST_NORMAL
 from properly.numeric.probabilities import Array
 from properly.solvers.directions import Direction, Point, Problem, Update, decrement, solve_updated
 
@@ -90,9 +91,10 @@ class LimitedMemoryDirection(ConjugateGradientDirection):
         direction = self._preconditioned(-at.gradient)
         return direction, self.excess * decrement(direction, at)
 
-    def confirm(self, at: Point) -> tuple[Array, float]:
+    def confirm(self, at: Point, tol: float) -> tuple[Array, float]:
         known = decrement(self._preconditioned(-at.gradient), at)
-        direction, left = self._newton_step(at, 0.2)
+        wanted = 0.2 * self.problem.null_loss * (tol / max(known, SMALLEST_NORMAL)) ** 2
+        direction, left = self._newton_step(at, float(np.clip(wanted, 1e-4, 0.2)))
         size = float(np.sqrt(decrement(direction, at) ** 2 + left))
         self.excess = max(1.0, size / known) if known > 0.0 else 1.0
         return direction, size

@@ -19,7 +19,8 @@ from properly.solvers.proximal import ProximalNewtonDirection
 _WHOLE_MATRIX, _WHOLE_SOFTMAX_MATRIX, _WHOLE_SOFTMAX_SCORES = 400, 1000, 20
 _WHOLE_MATRIX_IF_NOT_CONVEX = 1500
 _CLOSE = 0.01  # a relative Newton decrement
-_ROUGH = 1e-5  # float32 arithmetic serves down to steps of this size; the point after such a step is in float64
+_ROUGH = 1e-4  # float32 arithmetic serves down to steps of this size; the point after such a step is in float64
+_CERTAIN = 1e-4  # quasi-Newton steps of this size give way to Newton steps by conjugate gradients
 _WHERE_DEAR = 2  # times as many where passes are dear, since conjugate gradients take one for every product
 
 
@@ -79,7 +80,8 @@ def minimise(problem: Problem, start: Array, tol: float, max_iter: int) -> Solut
     def followed(at: Point, new: Point, size: float) -> tuple[Array, float, bool]:
         if new.hessians or size > direction.keeps_below * scale:
             return *renewed(new), True
-        direction.learn(at, new)
+        if at.rough == new.rough:  # else the gradients differ by what float32 has rounded
+            direction.learn(at, new)
         return *direction.step(new), False
 
     if not np.isfinite(at.gradient).all():
@@ -90,8 +92,9 @@ def minimise(problem: Problem, start: Array, tol: float, max_iter: int) -> Solut
     history.append(size / scale)
     while iterations < max_iter - 1e-9:
         before, iterations = iterations, iterations + 1.0 / direction.steps_per_iteration
-        if size <= tol * scale and direction.quasi_newton:
-            step, size = direction.confirm(at)
+        if size <= max(_CERTAIN, tol) * scale and direction.quasi_newton and not at.rough:
+            step, size = direction.confirm(at, tol)
+            iterations = before + 1.0
         if size <= tol * scale and problem.kinked and not fresh:
             (step, size), fresh = renewed(at), True
         if size <= tol * scale and at.rough and tol < _ROUGH:
@@ -117,10 +120,12 @@ def minimise(problem: Problem, start: Array, tol: float, max_iter: int) -> Solut
             if length == 0.0:
                 precise = size <= 100.0 * tol * scale and not direction.incomplete
                 return ended(Status.CONVERGED if precise else Status.STALLED, iterations, size)
-            new, contraction = problem.point(at.coef + length * step), 1.0
-            new_step, new_size, new_fresh = followed(at, new, size)
+            contraction = 1.0
+            if length < 1.0:
+                new = problem.point(at.coef + length * step, rough=at.rough)
+                new_step, new_size, new_fresh = followed(at, new, size)
         at, fresh = new, new_fresh
-        if (contraction > direction.slow and not fresh) or direction.incomplete:
+        if (contraction > direction.slow or direction.incomplete) and not fresh:
             if contraction > 0.6:
                 direction.sharpen(new_size <= _CLOSE * scale)
             (new_step, new_size), fresh = renewed(at), True
@@ -197,7 +202,7 @@ def search(problem: Problem, at: Point, direction: Array) -> float:
     when this bound is negative. Others need a real decrease of the value (Armijo's rule).
     """
     for steps in (STEPS[:8], STEPS[7:]):  # the short ones are rarely needed
-        values, slopes = problem.line(at.coef, direction, steps)
+        values, slopes = problem.line(at.coef, direction, steps, at.rough)
         lasso = problem.lasso_change(at.coef, direction, steps)
         if problem.convex:
             bound = 0.5 * steps * (slopes + np.append(slopes[1:], np.inf))  # half of a step is the next one
