@@ -87,17 +87,17 @@ def minimise(problem: Problem, start: Array, tol: float, max_iter: int) -> Solut
     if not np.isfinite(at.gradient).all():
         return ended(Status.STALLED, 0)
     direction.refresh(at, False)
-    fresh = True
+    fresh = rough = True
     step, size = direction.step(at)
     history.append(size / scale)
     while iterations < max_iter - 1e-9:
         before, iterations = iterations, iterations + 1.0 / direction.steps_per_iteration
         if size <= max(_CERTAIN, tol) * scale and direction.quasi_newton and not at.rough:
             step, size = direction.confirm(at, tol)
-            iterations = before + 1.0
+            iterations = min(before + 1.0, float(max_iter))
         if size <= tol * scale and problem.kinked and not fresh:
             (step, size), fresh = renewed(at), True
-        if size <= tol * scale and at.rough and tol < _ROUGH:
+        if size <= _ROUGH * scale and at.rough and tol < _ROUGH:
             at = problem.point(at.coef)
             step, size = direction.step(at)
             continue
@@ -106,7 +106,7 @@ def minimise(problem: Problem, start: Array, tol: float, max_iter: int) -> Solut
                 at = at._replace(coef=at.coef + step)
             return ended(Status.CONVERGED, before, size)
         step = _bounded(problem, at, step)
-        new = problem.point(at.coef + step, rough=size > _ROUGH * scale)
+        new = problem.point(at.coef + step, rough=rough and size > _ROUGH * scale)
         contraction, new_step, new_size, new_fresh = np.inf, step, np.inf, False
         if np.isfinite(new.gradient).all():
             new_step, new_size, new_fresh = followed(at, new, size)
@@ -117,6 +117,10 @@ def minimise(problem: Problem, start: Array, tol: float, max_iter: int) -> Solut
                 (step, size), fresh = renewed(at), True
                 continue
             length = search(problem, at, step) if np.isfinite(step).all() else 0.0
+            if length == 0.0 and at.rough:  # perhaps because of what float32 has rounded
+                at, rough = problem.point(at.coef), False
+                (step, size), fresh = renewed(at), True
+                continue
             if length == 0.0:
                 precise = size <= 100.0 * tol * scale and not direction.incomplete
                 return ended(Status.CONVERGED if precise else Status.STALLED, iterations, size)
