@@ -46,7 +46,7 @@ FIELDS = [
     "goal",
 ]
 TOLERANCES = fits.TOLERANCES
-_LONG = 4.0  # seconds of one fit: tighter tolerances are not tried then
+_LONG = 1.5  # seconds of one fit: tighter tolerances are not tried then
 Seconds = tuple[float, float]  # on the clock, of the processor
 Run = Callable[[], Any]
 

@@ -135,7 +135,7 @@ def _celer(problem: Problem, tol: float | None) -> Coefficients:
     from celer import LogisticRegression
 
     tolerance = {} if tol is None else {"tol": tol}
-    model = LogisticRegression(C=problem.C, max_iter=1000, **tolerance).fit(problem.X, problem.y)
+    model = LogisticRegression(C=problem.C, max_iter=50, max_epochs=5000, **tolerance).fit(problem.X, problem.y)
     return model.coef_, np.zeros(1)
 
 

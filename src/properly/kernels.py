@@ -82,6 +82,8 @@ class LinearModel:
 def linear_scores(X: Any, coef: Array) -> Array:
     """x·w + b for every row of coefficients, of shape (n, rows of coef)."""
     k = X.shape[1]
+    if isinstance(X, np.ndarray):
+        coef = _precision_of(X, coef)
     if len(coef) > 1 and isinstance(X, np.ndarray):
         scores = (coef[:, :k] @ X.T).T  # the scores of a class lie side by side: sums over classes are faster
     else:
@@ -91,6 +93,11 @@ def linear_scores(X: Any, coef: Array) -> Array:
     if coef.shape[1] > k:
         scores += constant(coef[:, k], scores)
     return scores
+
+
+def _precision_of(X: Any, x: Array) -> Array:
+    """x, in float32 if X is: an engine that was asked for rough sums gives such blocks."""
+    return x.astype(np.float32) if X.dtype == np.float32 else x
 
 
 def weighted(block: Block, x: Array) -> Array:
@@ -111,7 +118,7 @@ def _collect(X: Any, rows: Array, width: int) -> Array:
         return total if width == X.shape[1] else beside(total, xp.sum(rows, axis=1)[:, None])
     rows = np.ascontiguousarray(rows)  # BLAS is twice as fast with it this way round
     total = np.empty((rows.shape[0], width))
-    total[:, : X.shape[1]] = rows @ X
+    total[:, : X.shape[1]] = _precision_of(X, rows) @ X
     total[:, X.shape[1] :] = rows.sum(axis=1)[:, None]
     return total
 
@@ -335,12 +342,12 @@ def weighted_gram(X: Any, curvature: Array, width: int) -> Array:
     if np.all(curvature <= 0.0) and curvature.any():
         return -weighted_gram(X, -curvature, width)
     by_columns = X.strides[0] < X.strides[1]  # then scaling the rows would scatter the columns
-    scaled = np.empty((X.shape[0], width), order="F" if by_columns else "C")
+    scaled = np.empty((X.shape[0], width), X.dtype, order="F" if by_columns else "C")
     if np.all(curvature >= 0.0):  # with the square root the product is symmetric, and BLAS computes half of it
-        root = np.sqrt(curvature)
+        root = np.sqrt(curvature).astype(X.dtype, copy=False)
         np.multiply(X, root[:, None], out=scaled[:, :k])
         scaled[:, k:] = root[:, None]
-        return np.asarray(scaled.T @ scaled)
+        return np.asarray(scaled.T @ scaled, dtype=np.float64)
     design = np.ones((X.shape[0], width))
     design[:, :k] = X
     np.multiply(design, curvature[:, None], out=scaled)

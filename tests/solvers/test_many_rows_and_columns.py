@@ -78,7 +78,7 @@ def test_convergence_of_quasi_newton_steps_is_confirmed_by_the_decrement():
     at = task.point(np.full((1, 61), 0.01))
     direction = LimitedMemoryDirection(task)
     direction.refresh(at, False)
-    _, size = direction.confirm(at)
+    _, size = direction.confirm(at, 1.0)
     hessian = task.hessian(at.coef, False)
     decrement = np.sqrt(at.gradient[0] @ np.linalg.solve(hessian, at.gradient[0]))
     assert size == pytest.approx(decrement, rel=0.1)
@@ -122,3 +122,49 @@ def test_overlapping_classes_are_not_called_separable():
         warnings.simplefilter("error")
         model = ProperLinearClassifier(C=np.inf).fit(X, y)
     assert model.solutions_[0].status is Status.CONVERGED
+
+
+@pytest.mark.parametrize(("n", "columns", "C"), [(3000, 700, 1.0), (900, 1500, 10.0), (2500, 600, 1e-3)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_gradients_in_float32_leave_the_solution_exact(n, columns, C, dtype):
+    X, y = rows(n, columns)
+    X = X.astype(dtype)
+    model = ProperLinearClassifier(C=C).fit(X, y)
+    assert model.solutions_[0].status is Status.CONVERGED
+    X = X.astype(np.float64)
+    residual = special.expit(X @ model.coef_[0] + model.intercept_[0]) - y
+    gradient = np.append(X.T @ residual + model.coef_[0] / C, residual.sum())
+    curvature = 0.1 * np.append((X**2).sum(axis=0), n) + 1.0 / C
+    assert np.sum(gradient**2 / curvature) < 1e-12 * n  # twice the loss that is left, about
+
+
+@pytest.mark.parametrize("unit", [1e-25, 1e25])
+def test_features_beyond_the_range_of_float32_are_not_rounded_to_it(unit):
+    X, y = rows(2000, 600)
+    reference = ProperLinearClassifier(C=1.0).fit(X, y)
+    model = ProperLinearClassifier(C=1.0 / unit**2).fit(X * unit, y)
+    np.testing.assert_allclose(model.coef_ * unit, reference.coef_, rtol=0.0, atol=1e-6)
+
+
+def test_nearly_equal_columns_are_solved_with_the_exact_matrix():
+    X, y = rows(3000, 500)
+    X = np.column_stack([X, X[:, :200] + 1e-5 * X[:, 200:400]])
+    model = ProperLinearClassifier(C=100.0).fit(X, y)
+    peer = LogisticRegression(C=100.0, solver="newton-cholesky", tol=1e-11, max_iter=1000).fit(X, y)
+    assert model.solutions_[0].status is Status.CONVERGED
+    np.testing.assert_allclose(X @ model.coef_[0], X @ peer.coef_[0], atol=1e-5)
+
+
+def test_a_fresh_curvature_is_not_renewed_at_the_same_point(monkeypatch):
+    X, y = rows(800, 700)
+    places: list[bytes] = []
+    hessian = Problem.hessian
+
+    def counted(self, coef, *rest):
+        places.append(coef.tobytes())
+        return hessian(self, coef, *rest)
+
+    monkeypatch.setattr(Problem, "hessian", counted)
+    ProperLinearClassifier(C=1.0, l1_ratio=1.0).fit(X, y)
+    assert len(places) >= 4
+    assert len(set(places)) == len(places)

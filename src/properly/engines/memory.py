@@ -20,7 +20,7 @@ from properly.inputs.features import checked_features
 from properly.inputs.finite import is_finite
 from properly.inputs.labels import checked_labels
 from properly.inputs.weights import checked_offset, checked_weight
-from properly.kernels import Block
+from properly.kernels import Block, LinearModel
 from properly.numeric.arrays import namespace
 from properly.numeric.probabilities import Array
 
@@ -30,6 +30,8 @@ _CHUNK = 4  # blocks that are added up together, so that sums do not depend on t
 _SAMPLE_ROWS = 4096  # a sample has at least so many
 _LEAST = 2000  # rows of a sample for a curvature: with fewer nothing is gained
 _SPARSEST = 12  # one row in so many: a row far out, if it is among them, counts that much too much
+_WIDE = 400  # columns: from here on a fit takes dozens of passes, for which a copy in float32 pays
+_SMALLEST_COPY, _LARGEST_COPY = 2**21, 2**28  # bytes of it: smaller tables lie in the cache, larger ones take memory
 
 
 class MemoryEngine(Engine):
@@ -49,6 +51,7 @@ class MemoryEngine(Engine):
         self.y, self.weight, self.offset, self.fold = y, weight, offset, fold
         self.cut: dict[int, Any] = {}  # sparse blocks, which take longer to cut than to add up
         self.refuse: Callable[[], Any] | None = None  # says what is wrong with X, whose values were not checked yet
+        self.single: Engine | None = None  # the same rows in float32, once they were asked for
         n_rows, n_features = X.shape
         row_bytes = 12 * max(1, X.nnz // max(1, n_rows)) if sparse.issparse(X) else 8 * max(1, n_features)
         self.block_rows = int(np.clip(BLOCK_BYTES // row_bytes, _BLOCK_ROWS, 2**16))
@@ -139,6 +142,21 @@ class MemoryEngine(Engine):
     def reweighted(self, class_factor: Array) -> Engine:
         return type(self)(self.X, self.y, combine_weights(self.weight, self.y, class_factor), self.offset, self.fold)
 
+    def rough(self, model: LinearModel) -> Engine | None:
+        if self.single is None and self._copies(model):
+            X = self.X.astype(np.float32, copy=False)
+            self.single = _SinglePrecision(X, self.y, self.weight, self.offset)
+        return self.single
+
+    def _copies(self, model: LinearModel) -> bool:
+        """Whether a copy in float32 pays, and loses nothing but digits."""
+        return (
+            isinstance(self.X, np.ndarray)
+            and model.center is None
+            and self.X.shape[1] > _WIDE
+            and _SMALLEST_COPY <= 4 * self.X.size <= _LARGEST_COPY
+        )
+
     def training(self, split: int) -> MemoryEngine:
         """The rows that train in one split; the others have weight 0."""
         xp, fold = namespace(self.y), cast("NDArray[np.int8]", self.fold)
@@ -160,6 +178,16 @@ class MemoryEngine(Engine):
         whole, part = (float(namespace(x).sum(x)) for x in (self.weight, cast(Array, sample.weight)))
         share = part / whole
         return (sample, share) if share > 0.0 else None
+
+
+class _SinglePrecision(MemoryEngine):
+    """Rows whose products with coefficients are computed in float32; what is added up over blocks is float64."""
+
+    def block(self, start: int) -> Block:
+        return self.rows(slice(start, start + self.block_rows))
+
+    def rough(self, model: LinearModel) -> Engine | None:
+        return None
 
 
 def _rows_in_place(X: Any, which: slice) -> Any:

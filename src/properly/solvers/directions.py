@@ -30,6 +30,7 @@ _DEAR = 500  # coefficients
 _PATIENCE = 3  # failures with the curvature of a sample
 _ROWS_PER_COLUMN = 100  # of a sample whose curvature resembles that of all rows: errors of about a fifth
 _MANY_ROWS_PER_COLUMN = 5_000  # errors of a percent or two: as good for a first step
+_SMALLEST_PIVOT = 1e-2  # of a matrix in float32 and scaled to unit diagonal: then its inverse has three digits
 
 
 class Update(NamedTuple):
@@ -112,7 +113,7 @@ class Problem:
         if coef.tobytes() in self.known:
             return self.known[coef.tobytes()]
         self.passes += 1
-        engine = self.engine.rough(self.model) if rough and self.convex else None
+        engine = self._rough_engine() if rough else None
         hessians = {}
         if self.fused and (curved or not self.smooth):
             kinds = (False,) if self.convex or not self.observed else (True, False)
@@ -128,6 +129,13 @@ class Problem:
             for oldest in list(self.known)[:-_KNOWN_POINTS]:
                 del self.known[oldest]
         return point
+
+    def _rough_engine(self) -> Engine | None:
+        """The engine for sums in float32: not where they decide which coefficients are 0, nor beyond its range."""
+        ordinary = self.squares[self.squares > 0.0]
+        if not self.convex or self.lasso > 0.0 or not np.all((ordinary > 1e-20) & (ordinary < 1e20)):
+            return None
+        return self.engine.rough(self.model)
 
     def hessian(self, coef: Array, observed: bool, columns: NDArray[np.intp] | None = None) -> Array:
         """The curvature matrix of the smooth part over the flattened coefficients, or those of some features."""
@@ -154,6 +162,14 @@ class Problem:
         engine, share = found
         return self._ridged(engine.reduce(kernels.hessian, self.model, coef, False, None).hessian / share, coef)
 
+    def rough_hessian(self, coef: Array) -> Array | None:
+        """The (expected) curvature matrix in float32; None where the engine has none."""
+        engine = None if self.fused or self.kinked else self._rough_engine()
+        if engine is None:
+            return None
+        self.passes += 1
+        return self._ridged(engine.reduce(kernels.hessian, self.model, coef, False, None).hessian, coef)
+
     def _ridged(self, total: Array, coef: Array) -> Array:
         """The curvature of the loss, plus that of the ridge penalty."""
         width = len(total) // len(coef)
@@ -163,23 +179,26 @@ class Problem:
         return total
 
     def hessian_product(self, coef: Array, direction: Array) -> Array:
+        """In float32 where the engine has that: a product is a means to a step, which gradients then judge."""
         self.passes += 1
-        sums = self.engine.reduce(kernels.hessian_product, self.model, coef, direction)
+        engine = self._rough_engine() or self.engine
+        sums = engine.reduce(kernels.hessian_product, self.model, coef, direction)
         return sums.product + self.ridge * self._features(direction)
 
     def hessian_diagonal(self, coef: Array) -> tuple[Array, Array]:
         """The diagonal of the curvature matrix; the means of the columns with the curvatures as weights."""
         self.passes += 1
-        sums = self.engine.reduce(kernels.hessian_diagonal, self.model, coef)
+        sums = (self._rough_engine() or self.engine).reduce(kernels.hessian_diagonal, self.model, coef)
         mean = np.zeros_like(coef)
         if coef.shape[1] > self.n_features:
             mean = self._features(sums.total / np.maximum(sums.total[:, -1:], SMALLEST_NORMAL))
         return sums.diagonal + self.ridge * self._features(np.ones_like(coef)), mean
 
-    def line(self, coef: Array, direction: Array, steps: Array) -> tuple[Array, Array]:
+    def line(self, coef: Array, direction: Array, steps: Array, rough: bool = False) -> tuple[Array, Array]:
         """The smooth part (nan if convex) and its slope at every step along a line."""
         self.passes += 1
-        sums = self.engine.reduce(kernels.along_line, self.model, coef, direction, steps, not self.convex)
+        engine = (self._rough_engine() if rough else None) or self.engine
+        sums = engine.reduce(kernels.along_line, self.model, coef, direction, steps, not self.convex)
         w, d = self._features(coef), self._features(direction)
         square, cross, start = np.sum(d * d), np.sum(w * d), np.sum(w * w)
         values = sums.values + 0.5 * self.ridge * (start + 2.0 * steps * cross + steps**2 * square)
@@ -264,8 +283,8 @@ class Direction(ABC):
         """
         return False
 
-    def confirm(self, at: Point) -> tuple[Array, float]:
-        """A Newton step and its size, where `step` has a rough one only."""
+    def confirm(self, at: Point, tol: float) -> tuple[Array, float]:
+        """A Newton step and its size, where `step` has a rough one only; good enough to reach `tol` soon."""
         return self.step(at)
 
 
@@ -273,25 +292,37 @@ class NewtonDirection(Direction):
     """d = -H⁻¹g with the whole curvature matrix, for up to about a thousand coefficients.
 
     While H is kept, BFGS updates correct it with every new gradient, so that convergence stays superlinear without a
-    new curvature matrix. For the same reason H may be that of a sample of the rows, until steps with it fail.
+    new curvature matrix. For the same reason H may be that of a sample of the rows, or a sum in float32, until steps
+    with it fail.
     """
 
     whole_matrix = True
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
-        self.from_sample, self.failures = True, 0
+        self.from_sample, self.rough, self.failures = True, True, 0
 
     def refresh(self, at: Point, observed: bool) -> bool:
+        self.updates: list[Update] = []
+        self.dear = at.coef.size > _DEAR  # a further matrix costs more than many steps
         matrix = self.problem.sampled_hessian(at.coef) if self.from_sample and not at.hessians else None
         self.from_sample = matrix is not None
+        if matrix is None and self.rough:
+            matrix = self.problem.rough_hessian(at.coef)
+            self.rough = matrix is not None
+            if matrix is not None:
+                self.factor = self._factor(matrix, at.coef)
+                if self.factor.smallest_pivot > _SMALLEST_PIVOT:
+                    return True
+                self.rough, matrix = False, None
         if matrix is None:
             matrix = self.problem.hessian(at.coef, observed)
-        self.dear = len(matrix) > _DEAR  # a further one costs more than many steps
-        squares = np.tile(self.problem.squares, len(at.coef))
-        self.factor = Factor(self._anchored(matrix, at.coef), squares, self.problem.weight)
-        self.updates: list[Update] = []
+        self.factor = self._factor(matrix, at.coef)
         return self.factor.positive
+
+    def _factor(self, matrix: Array, coef: Array) -> Factor:
+        squares = np.tile(self.problem.squares, len(coef))
+        return Factor(self._anchored(matrix, coef), squares, self.problem.weight)
 
     def _anchored(self, matrix: Array, coef: Array) -> Array:
         """A curvature for the shift of all scores of a softmax together, which has none, nor a gradient."""
@@ -308,9 +339,9 @@ class NewtonDirection(Direction):
 
     def sharpen(self, close: bool) -> bool:
         self.failures += 1
-        if not self.from_sample or not (close or self.failures >= _PATIENCE):
+        if not (self.from_sample or self.rough) or not (close or self.failures >= _PATIENCE):
             return False
-        self.from_sample = False
+        self.from_sample = self.rough = False
         return True
 
     def learn(self, at: Point, new: Point) -> None:
@@ -343,7 +374,8 @@ class Factor:
         self.cholesky: Array | None = None
         # The routines themselves: for small matrices SciPy's functions spend most of their time around them.
         factor, failed = lapack.dpotrf(scaled, lower=1, clean=0)
-        if not failed and factor.diagonal().min() ** 2 > 1e-9:
+        self.smallest_pivot = 0.0 if failed else float(factor.diagonal().min())
+        if self.smallest_pivot**2 > 1e-9:
             self.cholesky = factor
         if self.cholesky is None:
             # Without eigenvalues (curvatures that overflowed) the direction is that of steepest descent.

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from properly.numeric.limits import SMALLEST_NORMAL
 from properly.numeric.probabilities import Array
 from properly.solvers.directions import Direction, Point, Problem, Update, decrement, solve_updated
 
 _KEPT = 20  # changes of the gradient
-_LARGEST_MATRIX, _NEAR = 2500, 0.002  # where the matrix hardly changes any more, one is enough
+_LARGEST_MATRIX, _NEAR = 4000, 0.002  # where the matrix hardly changes any more, one is enough
+_COLUMNS_PER_PASS = 20  # a matrix costs about a pass for so many coefficients
 
 
 class ConjugateGradientDirection(Direction):
@@ -34,14 +36,14 @@ class ConjugateGradientDirection(Direction):
         direction = self._newton_step(at, float(np.clip(np.sqrt(size / self.problem.null_loss), 1e-4, 0.0625)))[0]
         return direction, decrement(direction, at)
 
-    def _newton_step(self, at: Point, share: float) -> tuple[Array, float]:
+    def _newton_step(self, at: Point, share: float, most: int = 500) -> tuple[Array, float]:
         """Conjugate gradients until this share of the squared residual is left, and about what it is in λ²."""
         direction = np.zeros_like(at.coef)
         residual = -at.gradient
         scaled = self._preconditioned(residual)
         conjugate, size = scaled, float(np.vdot(residual, scaled))
         target = share * size
-        for _ in range(max(20, min(500, at.coef.size))):
+        for _ in range(max(20, min(most, at.coef.size))):
             if size <= target:
                 break
             product = self.problem.hessian_product(at.coef, conjugate)
@@ -76,6 +78,7 @@ class LimitedMemoryDirection(ConjugateGradientDirection):
         super().__init__(problem)
         self.updates: list[Update] = []
         self.excess = 1.0
+        self.exhausted = False  # whether a Newton step would have taken more passes than the matrix
         self.scale = 1.0  # the diagonal is that of the first point; the last change tells what has become of it
 
     def learn(self, at: Point, new: Point) -> None:
@@ -90,19 +93,25 @@ class LimitedMemoryDirection(ConjugateGradientDirection):
         direction = self._preconditioned(-at.gradient)
         return direction, self.excess * decrement(direction, at)
 
-    def confirm(self, at: Point) -> tuple[Array, float]:
+    def confirm(self, at: Point, tol: float) -> tuple[Array, float]:
         known = decrement(self._preconditioned(-at.gradient), at)
-        direction, left = self._newton_step(at, 0.2)
+        wanted = 0.2 * self.problem.null_loss * (tol / max(known, SMALLEST_NORMAL)) ** 2
+        share = float(np.clip(wanted, 1e-4, 0.2))
+        small = at.coef.size <= _LARGEST_MATRIX
+        direction, left = self._newton_step(at, share, at.coef.size // _COLUMNS_PER_PASS if small else 500)
+        self.exhausted = small and left > share * known**2
         size = float(np.sqrt(decrement(direction, at) ** 2 + left))
         self.excess = max(1.0, size / known) if known > 0.0 else 1.0
         return direction, size
 
     def gives_way(self, history: list[float], tol: float) -> bool:
-        """Whether the whole matrix, which costs about a pass for every 25 coefficients, is the shorter way."""
+        """Whether the whole matrix is the shorter way."""
+        if self.exhausted:
+            return True
         if self.diagonal.size > _LARGEST_MATRIX or len(history) < 11 or not history[-1] <= _NEAR:
             return False
         gain = np.log(history[-11] / history[-1]) / 10.0
-        return bool(np.log(history[-1] / tol) > gain * self.diagonal.size / 20.0)
+        return bool(np.log(history[-1] / tol) > gain * self.diagonal.size / _COLUMNS_PER_PASS)
 
     def _keep(self, diagonal: Array, mean: Array) -> None:
         """With an intercept the matrix is that of centred columns: those far from 0 would all look alike."""

@@ -20,7 +20,8 @@ _WHOLE_MATRIX, _WHOLE_SOFTMAX_MATRIX, _WHOLE_SOFTMAX_SCORES = 400, 1000, 20
 _WHOLE_MATRIX_IF_NOT_CONVEX = 1500
 _CLOSE = 0.01  # a relative Newton decrement
 _SMALL_STEP = 1e-3  # a relative Newton decrement, after which the curvature is kept even where a pass could bring it
-_ROUGH = 1e-5  # float32 arithmetic serves down to steps of this size; the point after such a step is in float64
+_ROUGH = 1e-4  # float32 arithmetic serves down to steps of this size; the point after such a step is in float64
+_CERTAIN = 1e-4  # quasi-Newton steps of this size give way to Newton steps by conjugate gradients
 _WHERE_DEAR = 2  # times as many where passes are dear, since conjugate gradients take one for every product
 
 
@@ -81,22 +82,24 @@ def minimise(problem: Problem, start: Array, tol: float, max_iter: int) -> Solut
     def followed(at: Point, new: Point, size: float) -> tuple[Array, float, bool]:
         if new.hessians or size > direction.keeps_below * scale:
             return *renewed(new), True
-        direction.learn(at, new)
+        if at.rough == new.rough:  # else the gradients differ by what float32 has rounded
+            direction.learn(at, new)
         return *direction.step(new), False
 
     if not np.isfinite(at.gradient).all():
         return ended(Status.STALLED, 0)
     direction.refresh(at, False)
-    fresh = True
+    fresh = rough = True
     step, size = direction.step(at)
     history.append(size / scale)
     while iterations < max_iter - 1e-9:
         before, iterations = iterations, iterations + 1.0 / direction.steps_per_iteration
-        if size <= tol * scale and direction.quasi_newton:
-            step, size = direction.confirm(at)
+        if size <= max(_CERTAIN, tol) * scale and direction.quasi_newton and not at.rough:
+            step, size = direction.confirm(at, tol)
+            iterations = min(before + 1.0, float(max_iter))
         if size <= tol * scale and problem.kinked and not fresh:
             (step, size), fresh = renewed(at), True
-        if size <= tol * scale and at.rough and tol < _ROUGH:
+        if size <= _ROUGH * scale and at.rough and tol < _ROUGH:
             at = problem.point(at.coef)
             step, size = direction.step(at)
             continue
@@ -105,7 +108,8 @@ def minimise(problem: Problem, start: Array, tol: float, max_iter: int) -> Solut
                 at = at._replace(coef=at.coef + step)
             return ended(Status.CONVERGED, before, size)
         step = _bounded(problem, at, step)
-        new = problem.point(at.coef + step, rough=size > _ROUGH * scale, curved=size > _SMALL_STEP * scale)
+        far = size > _ROUGH * scale
+        new = problem.point(at.coef + step, rough=rough and far, curved=size > _SMALL_STEP * scale)
         contraction, new_step, new_size, new_fresh = np.inf, step, np.inf, False
         if np.isfinite(new.gradient).all():
             new_step, new_size, new_fresh = followed(at, new, size)
@@ -116,13 +120,19 @@ def minimise(problem: Problem, start: Array, tol: float, max_iter: int) -> Solut
                 (step, size), fresh = renewed(at), True
                 continue
             length = search(problem, at, step) if np.isfinite(step).all() else 0.0
+            if length == 0.0 and at.rough:  # perhaps because of what float32 has rounded
+                at, rough = problem.point(at.coef), False
+                (step, size), fresh = renewed(at), True
+                continue
             if length == 0.0:
                 precise = size <= 100.0 * tol * scale and not direction.incomplete
                 return ended(Status.CONVERGED if precise else Status.STALLED, iterations, size)
-            new, contraction = problem.point(at.coef + length * step), 1.0
-            new_step, new_size, new_fresh = followed(at, new, size)
+            contraction = 1.0
+            if length < 1.0:
+                new = problem.point(at.coef + length * step, rough=at.rough)
+                new_step, new_size, new_fresh = followed(at, new, size)
         at, fresh = new, new_fresh
-        if (contraction > direction.slow and not fresh) or direction.incomplete:
+        if (contraction > direction.slow or direction.incomplete) and not fresh:
             if contraction > 0.6:
                 direction.sharpen(new_size <= _CLOSE * scale)
             (new_step, new_size), fresh = renewed(at), True
@@ -199,7 +209,7 @@ def search(problem: Problem, at: Point, direction: Array) -> float:
     when this bound is negative. Others need a real decrease of the value (Armijo's rule).
     """
     for steps in (STEPS[:8], STEPS[7:]):  # the short ones are rarely needed
-        values, slopes = problem.line(at.coef, direction, steps)
+        values, slopes = problem.line(at.coef, direction, steps, at.rough)
         lasso = problem.lasso_change(at.coef, direction, steps)
         if problem.convex:
             bound = 0.5 * steps * (slopes + np.append(slopes[1:], np.inf))  # half of a step is the next one

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
+from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import lasso_path
 
@@ -52,8 +53,14 @@ class ProximalNewtonDirection(Direction):
     def step(self, at: Point) -> tuple[Array, float]:
         if self.columns is not None:
             self._outside = float(np.delete(self._excess(at), self.columns).max(initial=0.0))
+        direction, size = self._solved(at, precise=False)
+        if size > self.keeps_below * np.sqrt(self.problem.null_loss):
+            return direction, size
+        return self._solved(at, precise=True)
+
+    def _solved(self, at: Point, precise: bool) -> tuple[Array, float]:
         coef, gradient = at.coef[:, self._kept], at.gradient[:, self._kept]
-        step = self.model.minimise(coef.ravel(), gradient.ravel(), self.problem.lasso)
+        step = self.model.minimise(coef.ravel(), gradient.ravel(), self.problem.lasso, precise)
         direction = np.zeros_like(at.coef)
         direction[:, self._kept] = step.reshape(coef.shape)
         # The decrease that the model predicts is at least dᵀHd/2, and more where H is not positive definite.
@@ -97,22 +104,24 @@ class _QuadraticModel:
         intercepts = linalg.eigvalsh(hessian[np.ix_(free, free)]) if free.any() else np.zeros(1)
         self.positive &= bool(intercepts[0] >= -1e-8 * abs(intercepts[-1]))
 
-    def minimise(self, coef: Array, gradient: Array, lasso: float) -> Array:
+    def minimise(self, coef: Array, gradient: Array, lasso: float, precise: bool) -> Array:
         w = coef[self.feature]
         linear = gradient[self.feature] - self.cross @ self.free_inverse @ gradient[~self.feature]
         target = self.reduced @ w - linear
-        z = self._polish(self._descend(w, target, lasso), target, lasso)
+        z = self._descend(w, target, lasso, 1e-7 if precise else 1e-3)
+        if precise:
+            z = self._polish(z, target, lasso)
         step = np.empty_like(coef)
         step[self.feature] = z - w
         step[~self.feature] = -self.free_inverse @ (gradient[~self.feature] + self.cross.T @ (z - w))
         return step
 
-    def _descend(self, start: Array, target: Array, lasso: float) -> Array:
+    def _descend(self, start: Array, target: Array, lasso: float, tol: float) -> Array:
         """Coordinate descent on ½zᵀSz - targetᵀz + lasso ‖z‖₁, written as a regression on the root of S."""
         rows = len(self.root)
         if rows == 0:
             return start
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), config_context(skip_parameter_validation=True):
             warnings.simplefilter("ignore", ConvergenceWarning)  # the outer iteration checks convergence
             _, path, _ = lasso_path(
                 self.root,
@@ -122,7 +131,7 @@ class _QuadraticModel:
                 alphas=[lasso / rows],
                 check_input=False,
                 coef_init=start.copy(),  # it is overwritten
-                tol=1e-7,
+                tol=tol,
                 max_iter=2000,
             )
         return np.asarray(path[:, 0])
