@@ -1,6 +1,7 @@
 """What builds the documentation site: blocks and their output, links, formulas; and how far it is to ten tasks."""
 
 import re
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -45,6 +46,16 @@ def test_every_recipe_of_the_decision_page_is_read():
 def test_a_recipe_runs_by_itself(task, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert blocks.run_blocks(RECIPES[task], task) == 1
+
+
+@pytest.mark.slow
+def test_the_commands_of_the_decision_page_run(tmp_path, monkeypatch):
+    from properly.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    lines = re.findall(r"^properly (.*)$", (DOCS / "which-tool.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert [main(shlex.split(line, comments=True)) for line in lines] == [0, 0]
+    assert (tmp_path / "audit.html").exists()
 
 
 @pytest.mark.slow
