@@ -1,5 +1,6 @@
 """What several folders of tests use: other array libraries, a Dask cluster, a Spark session."""
 
+import contextlib
 import os
 import shutil
 import sys
@@ -15,7 +16,21 @@ def library(request):
         import jax
 
         jax.config.update("jax_enable_x64", True)
-    return module
+    with on_card(module):
+        yield module
+
+
+@contextlib.contextmanager
+def on_card(module):
+    """Within it, new arrays of PyTorch are on the card, where there is one; those of CuPy always are."""
+    if module.__name__ != "torch" or not module.cuda.is_available():
+        yield
+        return
+    module.set_default_device("cuda")
+    try:
+        yield
+    finally:
+        module.set_default_device("cpu")
 
 
 @pytest.fixture(scope="session")

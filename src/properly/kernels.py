@@ -19,7 +19,7 @@ from properly.losses.base import Loss, mix
 from properly.losses.composite import Composite
 from properly.losses.softmax import AnyComposite
 from properly.numeric.arrays import all_to_numpy, beside, constant, is_foreign, namespace, to_numpy
-from properly.numeric.functions import bincount, matmul
+from properly.numeric.functions import bincount, cross, matmul
 from properly.numeric.probabilities import Array
 
 __all__ = ["Block", "LinearModel", "Statistic"]
@@ -112,11 +112,11 @@ def weighted(block: Block, x: Array) -> Array:
 def _collect(X: Any, rows: Array, width: int) -> Array:
     """Σ_i rows_i ⊗ (x_i, 1): shape (scores, width)."""
     xp = namespace(rows)
-    rows = xp.reshape(rows, (X.shape[0], -1)).T
+    rows = xp.reshape(rows, (X.shape[0], -1))
     if xp is not np:
-        total = rows @ X
-        return total if width == X.shape[1] else beside(total, xp.sum(rows, axis=1)[:, None])
-    rows = np.ascontiguousarray(rows)  # BLAS is twice as fast with it this way round
+        total = cross(rows, X)
+        return total if width == X.shape[1] else beside(total, xp.sum(rows, axis=0)[:, None])
+    rows = np.ascontiguousarray(rows.T)  # BLAS is twice as fast with it this way round
     total = np.empty((rows.shape[0], width))
     total[:, : X.shape[1]] = _precision_of(X, rows) @ X
     total[:, X.shape[1] :] = rows.sum(axis=1)[:, None]
@@ -259,16 +259,11 @@ def fold_gradients(block: Block, model: LinearModel, coef: Array, score: Loss) -
         v = v if block.offset is None else v + block.offset[:, None]
         xp = namespace(v)
         slopes = xp.where(fold > 0, weighted(block, composite._gradient(y, v)), 0.0)
-        if xp is not np:  # arrays of a size that depends on values are slow elsewhere
-            losses = weighted(block, mix(y, *score._losses(composite.link._probabilities(v))))
-            held_out = xp.sum(xp.where(fold < 0, losses, 0.0), axis=0)
-            return FoldGradients(_collect(X, slopes, coef.shape[1]), held_out)
-        row, split = np.nonzero(fold < 0)
+        row, split = xp.nonzero(fold < 0)
         losses = mix(y[row, 0], *score._losses(composite.link._probabilities(v[row, split])))
         if block.weight is not None:
             losses = losses * block.weight[row]
-        held_out = np.bincount(split, losses, len(coef)).astype(np.float64)
-        return FoldGradients(_collect(X, slopes, coef.shape[1]), held_out)
+        return FoldGradients(_collect(X, slopes, coef.shape[1]), bincount(split, losses, len(coef)))
 
 
 @dataclass
@@ -337,8 +332,11 @@ def weighted_gram(X: Any, curvature: Array, width: int) -> Array:
         gram[k:, k:] = curvature.sum()
         return gram
     if is_foreign(X):
-        design = X if width == k else beside(X, namespace(X).ones_like(curvature)[:, None])
-        return design.T @ (design * curvature[:, None])
+        xp, curvature = namespace(X), curvature[:, None]
+        total, features = cross(curvature, X), cross(X * curvature, X)
+        if width == k:
+            return features
+        return xp.concat([beside(features, total.T), beside(total, xp.sum(curvature, axis=0)[:, None])])
     if np.all(curvature <= 0.0) and curvature.any():
         return -weighted_gram(X, -curvature, width)
     by_columns = X.strides[0] < X.strides[1]  # then scaling the rows would scatter the columns

@@ -1,4 +1,4 @@
-"""Rows in arrays of PyTorch, or of array_api_strict in its place: fitted where they are, as those of NumPy are."""
+"""Rows in arrays of PyTorch or CuPy, or of array_api_strict in their place, are fitted where they are, as of NumPy."""
 
 import os
 import subprocess
@@ -34,13 +34,14 @@ WEIGHT = RNG.integers(0, 3, N).astype(float)
 OFFSET = RNG.normal(size=N) / 2
 
 
-@pytest.fixture(params=["array_api_strict", "torch"])
-def arrays(request, monkeypatch):
+@pytest.fixture
+def arrays(library, monkeypatch):
     """The namespace of a library whose arrays go to the engine for cards."""
-    module = pytest.importorskip(request.param, reason=f"{request.param} is not installed")
-    monkeypatch.setitem(engines.ENGINES, request.param, DeviceEngine)
+    if library.__name__ == "jax.numpy":
+        pytest.skip("rows of JAX are not fitted where they are")
+    monkeypatch.setitem(engines.ENGINES, library.__name__, DeviceEngine)
     with block_bytes(200 * 8 * K):  # several blocks, the last one smaller
-        yield module
+        yield library
 
 
 def there(library, *columns):
@@ -79,11 +80,12 @@ def test_the_coefficients_are_those_of_numpy(case, arrays):
     assert type(model.coef_) is np.ndarray
     assert model.coef_.dtype == np.float64
     assert model.n_features_in_ == K
-    np.testing.assert_allclose(model.coef_, coef, atol=1e-10, rtol=0)
-    np.testing.assert_allclose(model.intercept_, intercept, atol=1e-10, rtol=0)
+    close = 1e-8 if model is MODELS["firth"][0] else 1e-10  # where BFGS ends is a matter of rounding
+    np.testing.assert_allclose(model.coef_, coef, atol=close, rtol=0)
+    np.testing.assert_allclose(model.intercept_, intercept, atol=close, rtol=0)
     found = model.predict_proba(given, offsets)
     assert type(found) is type(given)
-    np.testing.assert_allclose(to_numpy(found), p, atol=1e-10)
+    np.testing.assert_allclose(to_numpy(found), p, atol=close)
     np.testing.assert_array_equal(to_numpy(model.predict(given, offsets)), model.predict(X, offset))
 
 
@@ -152,13 +154,12 @@ def test_large_data(problem, model, kind, arrays):
 def test_sums_come_to_the_host_once_a_pass(arrays, monkeypatch):
     model, copies = ProperLinearClassifier().fit(*there(arrays, X, TWO)), []
     engine, _ = DeviceEngine.of_training_data(model, *there(arrays, X, TWO), None, None)
-    original = type(engine.X).__array__
 
-    def counted(self, *args, **options):
-        copies.append(self.shape)
-        return original(self, *args, **options)
+    def counted(x):
+        copies.append(tuple(x.shape))
+        return to_numpy(x)
 
-    monkeypatch.setattr(type(engine.X), "__array__", counted)
+    monkeypatch.setattr("properly.numeric.arrays.to_numpy", counted)
     linear = LinearModel(Composite("squared", "logit"))
     sums = engine.reduce(kernels.newton, linear, np.zeros((1, K + 1)), True, (False, True))
     assert len(list(engine.blocks())) == 5

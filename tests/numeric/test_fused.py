@@ -82,6 +82,24 @@ def test_moments(weight, fused_everywhere):
         np.testing.assert_allclose(other, one, rtol=1e-12)
 
 
+def test_rows_that_do_not_lie_side_by_side(fused_everywhere):
+    """As in a sample, or where labels are a column of a table: every array has strides of its own."""
+    table = there(RNG.normal(size=(N, 2 * K + 3)).astype(np.float32))
+    y = torch.stack([there(Y)] * 2, dim=1)[:, 0]
+    weight, offset = torch.stack([there(WEIGHT), there(OFFSET)], dim=1).T
+    for which in (slice(None), slice(None, None, 3)):
+        parts = [table[which, 1 : K + 1], y[which], weight[which], offset[which]]
+        engine, block = DeviceEngine(*parts), Block(*(part.cpu().numpy() for part in parts))
+        block = block._replace(X=block.X.astype(np.float64))
+        for kernel, options in (
+            (kernels.gradient, (LinearModel(Composite("log")), COEF, False)),
+            (kernels.moments, (None,)),
+        ):
+            expected, found = astuple(kernel(block, *options)), astuple(engine.reduce(kernel, *options))
+            for one, other in zip(expected, found, strict=True):
+                np.testing.assert_allclose(other, one, rtol=1e-11)
+
+
 def test_products():
     matrix = RNG.normal(size=(K, 3))
     for rows in (there(X), there(X)[::2], there(X)[:0]):  # every second row is a view

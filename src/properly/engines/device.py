@@ -25,6 +25,7 @@ from properly.numeric.arrays import (
     anywhere,
     as_integers,
     constant,
+    fused_for,
     is_foreign,
     namespace,
     require_one_library,
@@ -32,8 +33,9 @@ from properly.numeric.arrays import (
 
 T = TypeVar("T")
 _WITHOUT_FEATURES = (kernels.classes, kernels.offset_range)  # need no blocks
-_ON_A_CARD, _ON_THE_HOST = 2**28, 2**22  # bytes: a card needs much work for every call, the host's cache is small
+_ON_A_CARD, _ON_THE_HOST = 2**29, 2**22  # bytes: a card needs much work for every call, the host's cache is small
 _COPIES = 4  # of a block, that a curvature matrix makes at most
+_SCORE_BYTES = 128  # of a row, where a prediction makes no copy of its features: probabilities, and what they need
 
 
 class DeviceEngine(MemoryEngine):
@@ -49,7 +51,8 @@ class DeviceEngine(MemoryEngine):
     def __init__(self, X: Any, y: Any, weight: Any = None, offset: Any = None, fold: Any = None) -> None:
         super().__init__(X, y, weight, offset, constant(fold, X) if isinstance(fold, np.ndarray) else fold)
         default = _ON_THE_HOST if "cpu" in str(X.device).lower() else _ON_A_CARD
-        self.block_rows = max(1, (chosen_bytes(default)) // (8 * max(1, X.shape[1])))
+        self.block_bytes = chosen_bytes(default)
+        self.block_rows = max(1, self.block_bytes // (8 * max(1, X.shape[1])))
 
     @classmethod
     def of_training_data(
@@ -77,7 +80,7 @@ class DeviceEngine(MemoryEngine):
         return Block(_rows(self.X, which), _rows(self.y, which), weight, offset, fold)
 
     def block(self, start: int) -> Block:
-        block, xp = self.rows(self._slice(start)), namespace(self.X)
+        block, xp = self.rows(slice(start, min(start + self.block_rows, self.X.shape[0]))), namespace(self.X)
         return block._replace(X=xp.astype(block.X, xp.float64, copy=False), y=as_integers(block.y))
 
     def reduce(self, kernel: Callable[..., S], *params: Any) -> S:
@@ -102,26 +105,29 @@ class DeviceEngine(MemoryEngine):
 
     def _mapped(self, function: Callable[[Block], Any]) -> Any:
         self._require_finite()
+        n, rows = self.X.shape[0], self.block_rows
+        if fused_for(self.X) is not None:
+            rows = max(rows, self.block_bytes // _SCORE_BYTES)
+        if n <= rows:
+            return function(self.rows(slice(None)))
         result: Any = None
-        for start in self._starts() or [0]:
-            part = function(self.rows(self._slice(start)))
-            if self.X.shape[0] <= self.block_rows:
-                return part
+        for start in range(0, n, rows):
+            which = slice(start, min(start + rows, n))
+            part = function(self.rows(which))
             if result is None:
-                shape = (self.X.shape[0], *part.shape[1:])
-                result = namespace(part).empty(shape, dtype=part.dtype, device=part.device)
-            result[self._slice(start), ...] = part
+                result = namespace(part).empty((n, *part.shape[1:]), dtype=part.dtype, device=part.device)
+            result[which, ...] = part
         return result
 
     def _require_finite(self) -> None:
         """The sum of the features is finite only if all are; if it is not, it may have overflowed, and all are seen."""
         xp = namespace(self.X)
-        total = xp.sum(self.X, dtype=xp.float64) if xp.isdtype(self.X.dtype, "real floating") else 0.0
-        if not math.isfinite(float(total)) and anywhere(~xp.isfinite(self.X)):
+        if not xp.isdtype(self.X.dtype, "real floating"):
+            return
+        with np.errstate(all="ignore"):
+            total = float(xp.sum(self.X))
+        if not math.isfinite(total) and anywhere(~xp.isfinite(self.X)):
             raise ValueError("X must be finite; drop or impute missing values first.")
-
-    def _slice(self, start: int) -> slice:
-        return slice(start, min(start + self.block_rows, self.X.shape[0]))
 
     def reweighted(self, class_factor: Array) -> Engine:
         weight = combine_weights(self.weight, as_integers(self.y), class_factor)

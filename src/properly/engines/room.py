@@ -18,7 +18,7 @@ def block_bytes(size: int) -> Iterator[None]:
     """Within it, arrays of PyTorch and CuPy are looked at in blocks of this many bytes, as float64.
 
     A block has four copies at most while it is added up, so this limits what a fit takes beside the data. The default
-    is 256 MiB on a card. Smaller blocks take longer; results agree but for rounding.
+    is 512 MiB on a card. Smaller blocks take longer; results agree but for rounding.
 
     >>> with block_bytes(2**24):
     ...     pass  # model.fit(X, y)

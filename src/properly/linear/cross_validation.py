@@ -56,7 +56,7 @@ def with_splits(cv: Any, engine: Engine) -> Engine:
         column[counted[train]] = 1
         if weight is not None:
             column[weight == 0.0] = 0
-        if len(np.unique(y[column > 0])) < 2 or not np.any(column < 0):
+        if np.count_nonzero(np.bincount(y[column > 0])) < 2 or not np.any(column < 0):
             raise ValueError(
                 f"split {number} of cv must have training rows of both classes and at least one held-out row; use "
                 "fewer or stratified splits."

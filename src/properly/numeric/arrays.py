@@ -252,7 +252,8 @@ def to_numpy(x: Any) -> NDArray[Any]:
 
     if str(x.dtype).endswith("bfloat16"):  # NumPy has no such type; its values are exact in float32
         x = namespace(x).astype(x, namespace(x).float32)
-    return np.asarray(x if _library(x) == "array_api_strict" else to_device(x, "cpu"))
+    # The first two have no device of this name, and convert themselves.
+    return np.asarray(x if _library(x) in ("array_api_strict", "jax") else to_device(x, "cpu"))
 
 
 def all_to_numpy(values: Iterable[Any]) -> list[Any]:

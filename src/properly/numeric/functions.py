@@ -17,6 +17,7 @@ from scipy import special as sc
 from properly.numeric.arrays import Array, constant, contiguous, fused_for, is_foreign, is_traced, namespace, on_host
 from properly.numeric.limits import LARGEST
 
+_SLAB, _SLABS = 1024, 256  # rows of one at least, and so many at most
 _FEW = 32  # values are counted one by one up to here, after a sort beyond; so many columns are multiplied at once
 _ROOT_HALF = math.sqrt(0.5)
 _LOG_TWO = math.log(2.0)
@@ -179,6 +180,18 @@ def matmul(x: Any, matrix: Array) -> Any:
         return fused.product(x, matrix)
     xp = namespace(x)
     return xp.astype(x, xp.float64, copy=False) @ constant(np.ascontiguousarray(matrix), x)
+
+
+def cross(a: Any, b: Any) -> Any:
+    """aᵀ b, summed over the rows of arrays of another library than NumPy.
+
+    In slabs of rows: as one product its few entries would be the work of a few processors of a card.
+    """
+    xp, (n, slab) = namespace(a), (a.shape[0], max(_SLAB, -(-a.shape[0] // _SLABS)))
+    whole = n - n % slab
+    left, right = (xp.reshape(x[:whole, ...], (whole // slab, slab, x.shape[1])) for x in (a, b))
+    rest = xp.matmul(a[whole:, ...].T, b[whole:, ...])
+    return rest + xp.sum(xp.matmul(xp.permute_dims(left, (0, 2, 1)), right), axis=0)
 
 
 # --- normal distribution ---------------------------------------------------------------

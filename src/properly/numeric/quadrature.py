@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from scipy import special as sc
 
 from properly.numeric.probabilities import Array
 
@@ -18,9 +19,8 @@ _MOST_AT_ONCE = 2000  # panels; the worst are halved first
 
 def _lobatto(n: int) -> tuple[Array, Array]:
     """The nodes and weights of the rule of n nodes that has the ends of the panel among them."""
-    polynomial = np.polynomial.Legendre.basis(n - 1)
-    nodes = np.concatenate([[-1.0], polynomial.deriv().roots(), [1.0]])
-    return nodes, 2.0 / (n * (n - 1) * polynomial(nodes) ** 2)
+    nodes = np.concatenate([[-1.0], sc.roots_jacobi(n - 2, 1.0, 1.0)[0], [1.0]])
+    return nodes, 2.0 / (n * (n - 1) * sc.eval_legendre(n - 1, nodes) ** 2)
 
 
 _CLOSED_RULE = _lobatto(12)  # a jump beside an edge is between no two nodes of the other one
