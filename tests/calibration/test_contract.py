@@ -229,6 +229,7 @@ DEGENERATE = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:.*scores are larger than 1e100:UserWarning")
 @every()
 @pytest.mark.parametrize("case", DEGENERATE)
 def test_degenerate_data_have_finite_answers(calibrator, case):

@@ -120,7 +120,7 @@ def test_copies_of_rows_are_divided_among_folds_as_rows_are(properly, write, tmp
     assert one["log_loss_before"] == pytest.approx(other["log_loss_before"], rel=1e-9)
     assert one["log_loss_after"] == pytest.approx(other["log_loss_after"], abs=1e-3)
     page = re.sub(r"<[^>]*>|\s", "", (tmp_path / "page.html").read_text(encoding="utf-8"))
-    assert "rows8totalweight4,000" in page
+    assert "rows8weightedtocountas4,000" in page
 
 
 def test_scores_the_wrong_way_round(properly, scores, write, tmp_path):

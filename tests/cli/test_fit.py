@@ -356,7 +356,7 @@ def test_a_full_disk(properly, train, tmp_path):
 def test_every_option_is_there_in_python_and_on_the_command_line():
     """`BestProbabilities` is told about rows and classes by its data, the command by names of columns."""
     same = {"folds": "cv", "categories": "categorical_features", "seed": "random_state", "weight": "sample_weight"}
-    files = {"table", "output", "report", "key_file", "separator", "decimal"}
+    files = {"table", "output", "report", "key_file", "separator", "decimal", "cache", "dask"}
     columns = {"target", "features", "ignore", "positive"}  # y, X, and the order or the dict of the classes
     command = {*signature(fit_table).parameters} - files - columns
     command |= {*signature(predict_table).parameters} & {"unseen"}

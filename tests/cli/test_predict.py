@@ -128,7 +128,7 @@ def test_wrong_tables(fails, model, new, write, tmp_path):
 def test_the_ending_of_the_output(properly, model, new, write, name):
     done = properly("predict", model, write("new.csv", new), "-o", name)
     assert done.code == 2
-    assert "argument -o/--output: must end with one of .csv, .tsv, .jsonl, " in done.err
+    assert "error: output: must end with one of .csv, .tsv, .jsonl, " in done.err
     assert f"got '{name}'" in done.err
 
 

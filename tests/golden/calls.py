@@ -1,4 +1,4 @@
-"""Named calls of the public functions, and what the code returned for them at commit 06b0804.
+"""Named calls of the public functions, and what the code returned for them at commit 8a6a777.
 
 A restructuring must not change a number. ``python tests/golden/calls.py --compare`` runs every call and tells which
 outputs are not those that are stored, to the last bit; ``--write`` stores them anew; ``--only PATTERN`` limits either

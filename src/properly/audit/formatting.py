@@ -115,8 +115,8 @@ def _exponent(value: float) -> int:
 def cells(width: float) -> str:
     """What it means that a cell of counted probabilities has this width; "" if none were taken together.
 
-    >>> cells(2.0**-14)
-    'probabilities that differ by less than 0.0061 % of their size (of 1 - p, above one half) count as their mean'
+    >>> print(cells(2.0**-14))
+    probabilities that differ by less than 0.0061 % of their size (of 1 - p, above one half) count as their mean
     """
     if not width:
         return ""

@@ -246,7 +246,15 @@ class BestProbabilities(LogScoreClassifier):
         return methods
 
     def prior_change(self, codes: NDArray[Any], weight: Array | None) -> Array | None:
-        """What the population rate adds to the log-probabilities of the classes of rows with these codes."""
+        """What `population_rate` adds to the log-probabilities of the classes; None if it was not given.
+
+        Parameters
+        ----------
+        codes : array of shape (n_samples,)
+            The classes of the rows, as numbers of `classes_`.
+        weight : array of shape (n_samples,) or None
+            Weights of the rows.
+        """
         if self.population_rate is None:
             return None
         n_classes = len(self.classes_)
