@@ -116,9 +116,9 @@ FEW_LABELS = (FEW @ [1.0, 0.5] + np.sin(7.0 * NUMBERS**2) > 1.2).astype(int)
 def test_firth():
     """R 4.2.2, brglm2 0.9: glm(y ~ x1 + x2, binomial, method = "brglmFit", type = "AS_mean"). Maximising logistf's
     penalised likelihood, the log-likelihood plus half the log determinant of the information, gives the same there."""
-    model = RareEventLogisticRegression("firth", C=np.inf, tol=1e-11).fit(FEW, FEW_LABELS)
+    model = RareEventLogisticRegression("firth", C=np.inf, tol=1e-8).fit(FEW, FEW_LABELS)
     found = np.r_[model.intercept_, model.coef_[0]]
-    np.testing.assert_allclose(found, [-1.292660060099572, 2.023207534463037, 0.438356753091593], rtol=1e-8)
+    np.testing.assert_allclose(found, [-1.292660060099572, 2.023207534463037, 0.438356753091593], rtol=1e-7)
     errors = inference(model, FEW, FEW_LABELS).standard_errors
     np.testing.assert_allclose(np.ravel(errors), [0.866221859451504, 0.670104232685045, 0.549592573222177], rtol=1e-6)
 
