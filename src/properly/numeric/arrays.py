@@ -187,14 +187,15 @@ def constant_like(values: Any, like: Any) -> Any:
     return constant(values, like) if is_foreign(like) and not is_foreign(values) else values
 
 
-_WIDEST = 128  # columns that a fused kernel holds at once
+_WIDEST, _WIDEST_UNALIGNED = 256, 128  # columns that a fused kernel holds at once; where rows begin at any place
 
 
 def fused_for(X: Any) -> Any:
     """`properly.numeric.cuda.fused`, if it takes this array: of PyTorch, on a CUDA card, rows in one piece."""
-    if not getattr(X, "is_cuda", False) or X.ndim != 2 or not 0 < X.shape[1] <= _WIDEST or X.stride(1) != 1:
+    if not getattr(X, "is_cuda", False) or X.ndim != 2 or X.stride(1) != 1 or not X.dtype.is_floating_point:
         return None
-    return _fused() if X.dtype.is_floating_point else None
+    widest = _WIDEST_UNALIGNED if X.stride(0) % 4 else _WIDEST
+    return _fused() if 0 < X.shape[1] <= widest else None
 
 
 @cache

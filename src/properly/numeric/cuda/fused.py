@@ -21,7 +21,7 @@ FORMULAS = {"logit": 0, "gev": 1, "loglog": 2, "cloglog": 3, "probit": 4}  # of 
 
 # The shape of a tile, the fastest of those tried on an H200. The columns of a row are shared by few threads, each with
 # some blocks of them: they all compute its probability. Sums over rows stay in the threads until the last tile.
-_LANES, _ROWS, _UNROLLED = 64, 16, 2
+_LANES, _TILE, _UNROLLED = 64, 1024, 2  # columns side by side; rows of a tile times those
 _WARPS, _WAVES = 8, 8  # of a program; programs per multiprocessor
 
 
@@ -197,8 +197,8 @@ def _cut(X: Any) -> tuple[int, int, dict[str, int]]:
     lanes = min(_LANES, triton.next_power_of_2(k))
     aligned = math.gcd(X.stride(0), 16)  # so that loads of several values are known to be possible
     shape = {"K": k, "BLOCKS": triton.next_power_of_2(math.ceil(k / lanes)), "LANES": lanes}
-    shape |= {"ROWS": _ROWS, "UNROLLED": _UNROLLED, "ALIGNED": aligned, "num_warps": _WARPS}
-    return math.ceil(n / (_ROWS * _UNROLLED)), X.stride(0) // aligned, shape
+    shape |= {"ROWS": _TILE // lanes, "UNROLLED": _UNROLLED, "ALIGNED": aligned, "num_warps": _WARPS}
+    return math.ceil(n / (_TILE // lanes * _UNROLLED)), X.stride(0) // aligned, shape
 
 
 @cache
