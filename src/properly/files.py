@@ -48,6 +48,15 @@ FORMATS = {
 }
 
 
+def files_in(folder: FilePath) -> list[Path]:
+    """The files of a folder and of the folders in it, in order, without what Spark and others keep beside the data.
+
+    Those are names that begin with a dot or an underscore, of files and of folders.
+    """
+    found = sorted(each for each in Path(folder).rglob("*") if each.is_file())
+    return [each for each in found if not any(name[0] in "._" for name in each.relative_to(folder).parts)]
+
+
 @contextmanager
 def displayed_as(path: FilePath, name: str) -> Iterator[None]:
     """Let `displayed` show a name in place of the path of a temporary file while the block runs."""

@@ -39,6 +39,8 @@ def folder(request, tmp_path, monkeypatch):
         else:
             part.to_parquet(f"{place}.parquet")
     (tmp_path / "rows" / "_SUCCESS").touch()
+    (tmp_path / "rows" / "_delta_log").mkdir()
+    (tmp_path / "rows" / "_delta_log" / "0").touch()
     FRAME.to_parquet("whole.parquet")
     return tmp_path / "rows"
 
@@ -272,6 +274,7 @@ def test_fit_by_a_dask_cluster(features, dask_client, rate):
             fit_table(features, **options)
         return
     fit_table(features, **OF_FIT, population_rate=rate, output="whole.skops")
+    pd.read_parquet(features / "0.parquet")[:0].to_parquet(features / "empty.parquet")
     found = fit_table(features, **options, population_rate=rate, output="found.skops")
     assert found["rows"] == N
     np.testing.assert_allclose(predicted("found.skops"), predicted("whole.skops"), atol=1e-6)

@@ -241,7 +241,7 @@ def test_what_is_refused():
         metrics.log_loss(None, Stream([(P[:, None],)]))
     with pytest.raises(ValueError, match="no rows of a positive weight"):
         metrics.log_loss(None, Stream([(P[:0, None], Y[:0])]))
-    with pytest.raises(ValueError, match="two classes, by one column; calibrate a sample in memory"):
+    with pytest.raises(ValueError, match=r"two classes, by one column; pass that of the second class\. For more"):
         METHODS["platt"]().fit(Stream([(np.ones((4, 3)), [0, 1, 2, 0])]))
     with pytest.raises(ValueError, match="a column for each of the 2 sorted classes, but have 3"):
         METHODS["vector"]().fit(Stream([(np.ones((4, 3)), [0, 1, 1, 0])]))

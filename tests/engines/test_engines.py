@@ -136,6 +136,35 @@ class TestFiles:
             model = ProperLinearClassifier(tol=1e-12).fit(stream)
             np.testing.assert_allclose(model.coef_, whole.coef_, atol=1e-10)
 
+    def test_folders_that_spark_wrote(self, table, whole, tmp_path):
+        for name in ("one", "two", "none"):
+            (tmp_path / name / "_temporary").mkdir(parents=True)
+        for name, part in (("one", table.slice(0, 500)), ("two", table.slice(500))):
+            pyarrow.parquet.write_table(part, tmp_path / name / "part.parquet")
+            for other in ("._SUCCESS.crc", "_SUCCESS", ".part.parquet.crc", "_temporary/part.parquet"):
+                (tmp_path / name / other).write_bytes(b"crc")
+        stream = Stream([tmp_path / "one", tmp_path / "two"], target="label", sample_weight="w", offset="o")
+        model = ProperLinearClassifier(tol=1e-12).fit(stream)
+        np.testing.assert_allclose(model.coef_, whole.coef_, atol=1e-10)
+        with pytest.raises(ValueError, match="none is a folder without files"):
+            Stream(tmp_path / "none", target="label")
+
+    @pytest.mark.parametrize("form", ["parquet", "csv"])
+    @pytest.mark.parametrize("lacks", [0, 1])
+    def test_files_that_lack_a_column_are_named(self, table, tmp_path, form, lacks):
+        for number in range(2):
+            (tmp_path / str(number)).mkdir()
+            self.write(table.drop(["x1"]) if number == lacks else table, tmp_path / str(number), form)
+        with pytest.raises(ValueError, match=rf"column 'x1' is not in all files: .*1.data\.{form} has 'x0', 'x"):
+            Stream(tmp_path, target="label")
+        with pytest.raises(ValueError, match="no column 'x1'" if lacks == 0 else "column 'x1' is not in all files"):
+            Stream(tmp_path, target="label", features=["x0", "x1"])
+        assert len(ProperLinearClassifier().fit(Stream(tmp_path, target="label", features=["x0"])).coef_[0]) == 1
+
+    def test_one_feature_may_be_named_by_itself(self, table, tmp_path):
+        stream = Stream(self.write(table, tmp_path, "parquet"), target="label", features="x0")
+        assert list(ProperLinearClassifier().fit(stream).feature_names_in_) == ["x0"]
+
     def test_features_are_found_by_name(self, table, whole, tmp_path):
         path = self.write(table.select(table.column_names[::-1]), tmp_path, "parquet")
         model = ProperLinearClassifier(tol=1e-12).fit(
@@ -150,6 +179,8 @@ class TestFiles:
         path = self.write(table, tmp_path, "parquet")
         with pytest.raises(ValueError, match="no column 'lable'; the file has 'x0'"):
             Stream(path, target="lable")
+        with pytest.raises(ValueError, match="'label' is the target and among the features; leave it out"):
+            Stream(path, target="label", features=["x0", "label"])
         with pytest.raises(ValueError, match="'label' holds"):
             ProperLinearClassifier().fit(Stream(path, target="w"))
         with pytest.raises(FileNotFoundError, match=r"missing\.parquet"):

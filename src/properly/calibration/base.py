@@ -105,8 +105,9 @@ class Calibrator(LogScoreClassifier):
     def _require_sums(self) -> None:
         if type(self)._fit_by_sums is Calibrator._fit_by_sums:
             raise ValueError(
-                f"{type(self).__name__} takes scores that are not in memory for two classes, by one column; calibrate "
-                "a sample in memory, or use temperature, vector, matrix, structured matrix or Dirichlet scaling."
+                f"{type(self).__name__} takes scores that are not in memory for two classes, by one column; pass that "
+                "of the second class. For more classes calibrate a sample in memory, or use temperature, vector, "
+                "matrix, structured matrix or Dirichlet scaling."
             )
 
     def _fit_by_sums(self, rows: SummedRows) -> None:

@@ -30,7 +30,7 @@ from properly.cli.arguments import (
     table_file,
     whole,
 )
-from properly.files import FilePath
+from properly.files import FilePath, files_in
 from properly.inputs.misuse import Misuse
 from properly.progress import progress
 
@@ -186,8 +186,7 @@ def scored_path(table: FilePath) -> str:
     'new-scored.csv.gz'
     """
     if Path(table).is_dir():
-        first = next(each for each in sorted(Path(table).rglob("*")) if each.is_file() and each.name[0] not in "._")
-        return f"{Path(table).resolve().name}-scored{properly.tables.base.ending_of(str(first))}"
+        return f"{Path(table).resolve().name}-scored{properly.tables.base.ending_of(str(files_in(table)[0]))}"
     name, ending = Path(table).name, properly.tables.base.ending_of(str(table))
     return f"{name[: -len(ending)]}-scored{ending}"
 

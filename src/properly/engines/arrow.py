@@ -27,10 +27,16 @@ class Columns(NamedTuple):
     group: str | None = None
 
     @classmethod
-    def chosen(cls, names: Sequence[str], what: str, features: Sequence[str] | None, *roles: str | None) -> Columns:
+    def chosen(
+        cls, names: Sequence[str], what: str, features: Sequence[str] | str | None, *roles: str | None
+    ) -> Columns:
         """Of the columns with these names; all that have no other role are features, unless they are named."""
         special = [name for name in roles if name is not None]
-        found = cls([name for name in names if name not in special] if features is None else list(features), *roles)
+        if features is None:
+            features = [name for name in names if name not in special]
+        found = cls([features] if isinstance(features, str) else list(features), *roles)
+        if found.y is not None and found.y in found.features:
+            raise ValueError(f"column {found.y!r} is the target and among the features; leave it out of the features.")
         for name in found.names:
             if name not in names:
                 raise ValueError(f"there is no column {name!r}; {what} has {', '.join(map(repr, names))}.")

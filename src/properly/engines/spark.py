@@ -51,8 +51,7 @@ class Spark:
     ) -> None:
         if ".connect." in type(frame).__module__:
             raise ValueError("a frame of Spark Connect cannot keep parts on its workers; use a classic session.")
-        chosen = [features] if isinstance(features, str) else features
-        self.columns = Columns.chosen(frame.columns, "the frame", chosen, target, sample_weight, offset, group)
+        self.columns = Columns.chosen(frame.columns, "the frame", features, target, sample_weight, offset, group)
         kinds = [frame.schema[name].dataType.typeName() for name in self.columns.features]
         self.vectors = kinds in (["vectorudt"], ["array"])
         # Spark itself does not find all names again: those with dots.

@@ -16,7 +16,7 @@ from properly.engines.cache import PartCache
 from properly.engines.description import Part
 from properly.engines.memory import number_of_threads, one_blas_thread
 from properly.engines.partitioned import PARTS_A_SOURCE, PartitionedEngine, refuse_beside
-from properly.files import FORMATS
+from properly.files import FORMATS, files_in
 from properly.inputs.frames import column_names, is_frame
 from properly.inputs.optional import require
 from properly.inputs.options import choose
@@ -38,7 +38,7 @@ class Stream:
         Paths name files of Parquet, Arrow (IPC, Feather) or CSV, or folders of them; they need ``properly[arrow]``.
     target : str
         For files: the column with the labels.
-    features : list of str, optional
+    features : list of str, or str, optional
         For files: the columns used, by default all others.
     sample_weight, offset : str, optional
         For files: the columns with weights and offsets.
@@ -75,7 +75,7 @@ class Stream:
         source: Any,
         *,
         target: str | None = None,
-        features: Sequence[str] | None = None,
+        features: Sequence[str] | str | None = None,
         sample_weight: str | None = None,
         offset: str | None = None,
         group: str | None = None,
@@ -229,12 +229,14 @@ class _Files:
 
     @classmethod
     def found(
-        cls, paths: list[str], features: Sequence[str] | None, roles: tuple[str | None, ...], encoder: Any
+        cls, paths: list[str], features: Sequence[str] | str | None, roles: tuple[str | None, ...], encoder: Any
     ) -> _Files:
         dataset, kind = _dataset(paths)
         columns = Columns.chosen(dataset.schema.names, "the file", features, *roles)
         sources, n_rows = [], 0 if kind != "text" else None
+        needed = dataset.schema.names if features is None else columns.names
         for fragment in dataset.get_fragments():
+            _check_columns(fragment, needed, features is None)
             if kind == "parquet":
                 for group in fragment.row_groups:
                     sources.append(
@@ -262,17 +264,33 @@ class _Files:
             yield self.columns.part(batch, source.name, self.encoder)
 
 
+def _check_columns(fragment: Any, needed: Sequence[str], others_count: bool) -> None:
+    """Refuse a file without these columns, or with others where all of a file are features."""
+    names = fragment.physical_schema.names
+    wrong = [name for name in needed if name not in names]
+    wrong += [name for name in names if others_count and name not in needed]
+    if wrong:
+        raise ValueError(
+            f"column {wrong[0]!r} is not in all files: {fragment.path} has {', '.join(map(repr, names))}; give all "
+            "files the same columns, or name those that all have (features=)."
+        )
+
+
 def _dataset(paths: list[str]) -> tuple[Any, str]:
     """Files, or folders of them, as a data set of Arrow, and their kind of format."""
-    missing = [path for path in paths if not Path(path).exists()]
-    if missing:
-        raise FileNotFoundError(f"no such file: {missing[0]}")
-    first = Path(paths[0])
-    name = first.name if first.is_file() else next((f.name for f in sorted(first.rglob("*.*"))), ".parquet")
+    files: list[str] = []
+    for path in paths:
+        if not Path(path).exists():
+            raise FileNotFoundError(f"no such file: {path}")
+        found = [path] if Path(path).is_file() else [str(each) for each in files_in(path)]
+        if not found:
+            raise ValueError(f"{path} is a folder without files; name one that has some.")
+        files += found
+    name = Path(files[0]).name
     ending = next((end for end in sorted(_FORMATS, key=len, reverse=True) if name.endswith(end)), Path(name).suffix)
     form = choose(ending, _FORMATS, "the ending of a file")
     arrow = require("pyarrow.dataset", "arrow")
     how = form.kind
     if form.kind == "text":
         how = arrow.CsvFileFormat(require("pyarrow.csv", "arrow").ParseOptions(delimiter=form.delimiter))
-    return arrow.dataset(paths if len(paths) > 1 else paths[0], format=how), form.kind
+    return arrow.dataset(files, format=how), form.kind

@@ -13,7 +13,7 @@ from pathlib import Path
 from properly import __version__
 from properly.audit.results import Audit
 from properly.comparison import Comparison, Part
-from properly.files import displayed
+from properly.files import displayed, files_in
 from properly.report.findings import Findings
 from properly.report.html import element, page
 from properly.report.sections import SECTIONS
@@ -130,7 +130,7 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn", "matplotlib", "pyarrow", "lightgb
 def file_facts(path: str | os.PathLike[str]) -> dict[str, str]:
     """Name, size and SHA-256 of a file, to identify it; of a folder the number of files."""
     if Path(path).is_dir():
-        sizes = [each.stat().st_size for each in Path(path).rglob("*") if each.is_file()]
+        sizes = [each.stat().st_size for each in files_in(path)]
         return {"folder": displayed(path), "files": f"{len(sizes):,}", "size": f"{sum(sizes):,} bytes"}
     with open(path, "rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from properly.engines import Stream
+from properly.files import files_in
 from properly.forecasts import counted_rows
 from properly.inputs.misuse import Misuse
 from properly.inputs.optional import require
@@ -28,14 +29,14 @@ LARGE = 2**31  # bytes of a file from which on its rows are counted rather than 
 class TableFolder:
     """The files of a folder, and of folders in it, as one table; they have the same format and the same columns.
 
-    Files whose names begin with a dot or an underscore, as those that Spark leaves behind, are not read.
+    Files and folders whose names begin with a dot or an underscore, as those that Spark leaves behind, are not read.
     """
 
     def __init__(
         self, path: str | os.PathLike[str], *, separator: str | None = None, decimal: str | None = None
     ) -> None:
         self.path = str(path)
-        found = sorted(each for each in Path(path).rglob("*") if each.is_file() and each.name[0] not in "._")
+        found = files_in(path)
         if not found:
             raise TableError(f"{self.path} is a folder without files.")
         self.files = [TableFile(each, separator=separator, decimal=decimal) for each in found]
@@ -182,7 +183,8 @@ class LabelledBlocks:
         """
         dask, arrays = require("dask", "dask"), require("dask.array", "dask")
         wanted = list(dict.fromkeys([*self.columns, self.target, *([self.weight] if self.weight else [])]))
-        made = [dask.delayed(self._of_pandas)(part) for part in _dask_frame(self.source, wanted).to_delayed()]
+        parts = _dask_frame(self.source, wanted).to_delayed()
+        made = [dask.delayed(self._of_pandas)(part, n_features) for part in parts]
 
         def joined(which: int, meta: Any) -> Any:
             shape = (np.nan, *meta.shape[1:])
@@ -196,8 +198,10 @@ class LabelledBlocks:
     def _weights(self, block: tuple[Any, ...]) -> Array:
         return np.bincount(block[1], block[2], len(self.classes)).astype(np.float64)
 
-    def _of_pandas(self, frame: Any) -> tuple[Any, ...]:
+    def _of_pandas(self, frame: Any, n_features: int) -> tuple[Any, ...]:
         self._passes = 1
+        if not len(frame):  # a file without rows, which encoders refuse
+            return np.empty((0, n_features)), np.empty(0, dtype=np.intp), None if self.weight is None else np.empty(0)
         return self.block(arrow.Table.from_pandas(frame, preserve_index=False), self.source.path)
 
     def _codes(self, column: Any, place: Place) -> NDArray[np.intp]:
