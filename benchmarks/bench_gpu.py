@@ -125,7 +125,7 @@ class Page:
             )
         listed = ", ".join(f"{name} {size:,}" for name, size in sizes.items())
         head = ["# On a card", "", "Written by `benchmarks/bench_gpu.py`. " + where, "", f"Sizes: {listed}.", ""]
-        head += [f"Times are medians of {ROUNDS} rounds after one that warms up.", ""]
+        head += [f"Times are medians of {ROUNDS} rounds after one that warms up; that of the grid is of one round.", ""]
         head += ["| what | goal | found | note |", "|---|---|---|---|"]
         RESULTS.write_text("\n".join([*head, *self.lines, ""]))
 

@@ -36,6 +36,29 @@ def test_the_blocks_run(guide, tmp_path, monkeypatch):
     assert run_blocks(text, str(guide))
 
 
+# What a line of the guide begins with, and the lines of the results whose seconds it rounds.
+ON_A_CARD = {
+    "logistic regression": "fit, logistic, tol 1e-08, s",
+    "GEV-canonical regression": "fit, GEV, .*, tol 1e-08, s",
+    "the same fits without Triton": "fit, .*, without Triton, s",
+    "probabilities of all rows": "probabilities of all rows, .*, s",
+    "the whole grid": "GEVCanonicalRegressionCV, .*, s",
+    "isotonic calibration": "isotonic, [0-9,]* scores, s",
+    "Platt scaling": "Platt, [0-9,]* scores, s",
+    "`AutoCalibration`": "AutoCalibration, [0-9,]* scores, s",
+}
+
+
+@pytest.mark.parametrize("what", ON_A_CARD)
+def test_the_speeds_on_a_card_are_those_of_the_results(what):
+    results = (ROOT / "benchmarks" / "results" / "gpu.md").read_text(encoding="utf-8")
+    guide = (ROOT / "docs" / "guides" / "gpu.md").read_text(encoding="utf-8").partition("\n## Speed\n")[2]
+    found = [float(each) for each in re.findall(rf"^\| {ON_A_CARD[what]} \|[^|]*\| (\S+) \|", results, re.MULTILINE)]
+    shown = re.search(rf"^\| {re.escape(what)}.* \| (\S+) \|$", guide, re.MULTILINE)[1].split("–")
+    digits = len(shown[0].partition(".")[2])
+    assert {f"{each:.{digits}f}" for each in (min(found), max(found))} == set(shown)
+
+
 def test_the_table_of_layers_is_the_contract():
     table = (
         (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("| layer | knows |")[2].partition("\n\n")[0]

@@ -83,6 +83,25 @@ def test_a_reader_finds_and_copies_every_task(tmp_path, monkeypatch):
             page.close()
 
 
+@pytest.mark.slow
+def test_the_search_of_pages_from_disk_follows_every_letter():
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    landing, browser = ROOT / "build" / "site" / "index.html", shutil.which("chromium")
+    if browser is None or not landing.exists():
+        pytest.skip("chromium is not installed, or the site is not built (make docs)")
+    with playwright.sync_playwright() as running:
+        page = running.chromium.launch(executable_path=browser, args=["--no-sandbox"]).new_page()
+        page.goto(landing.as_uri())
+        page.wait_for_timeout(1000)
+        page.keyboard.press("Control+k")
+        field = page.get_by_placeholder("Search")
+        field.wait_for()
+        page.wait_for_timeout(1000)  # until the index is read
+        field.press_sequentially("best_threshold", delay=50)
+        page.locator("a:has-text('best_threshold')").first.wait_for()
+        assert field.input_value() == "best_threshold"
+
+
 def blocks_of(task):
     page = (DOCS / "which-tool.md").read_text(encoding="utf-8").partition(f"\n## {task}\n")[2].partition("\n## ")[0]
     return page.replace("\r", "")

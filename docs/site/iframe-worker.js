@@ -1,5 +1,5 @@
 /* Browsers start no workers from files. For pages opened from disk, what the search would run in a worker runs in a
-   hidden frame instead, which gets the same messages. */
+   hidden frame instead, which gets the same messages: copies, as of a worker's, because the search alters what it gets. */
 if (location.protocol === "file:") {
   window.Worker = class extends EventTarget {
     constructor(url) {
@@ -22,12 +22,13 @@ if (location.protocol === "file:") {
       });
     }
     answer(data) {
-      const event = new MessageEvent("message", { data });
+      const event = new MessageEvent("message", { data: structuredClone(data) });
       this.dispatchEvent(event);
       if (this.onmessage) this.onmessage(event);
     }
-    postMessage(data) {
+    postMessage(message) {
       const inside = this.frame.contentWindow;
+      const data = structuredClone(message);
       this.ready.then(() => inside.dispatchEvent(new inside.MessageEvent("message", { data })));
     }
     terminate() {
