@@ -166,3 +166,20 @@ def test_the_shift_that_few_expected_events_would_show(mean):
     events = random.poisson(1000 * found.share, 20_000)
     usual = np.quantile(random.poisson(p.sum(), 20_000), 0.975)
     assert 0.7 < np.mean(events > usual) <= 1.0
+
+
+@pytest.mark.parametrize(("factor", "n", "beyond"), [(0.5, 20_000, True), (0.9, 200_000, True), (1.0, 20_000, False)])
+def test_a_rare_class_that_is_off_is_named_and_held_against_the_tolerance(factor, n, beyond):
+    """It is hardly ever the most probable one, and changes the log loss by less than the tolerance."""
+    random = np.random.default_rng(3)
+    common = sc.expit(1.2 * random.normal(size=n))
+    truth = np.column_stack([0.98 * common, 0.98 * (1.0 - common), np.full(n, 0.02)])
+    y = np.array(["a", "b", "c"])[(random.random((n, 1)) > truth.cumsum(axis=1)).sum(axis=1)]
+    p = truth * [1.0, 1.0, factor]
+    result = audit(y, p / p.sum(axis=1, keepdims=True))
+    assert verdict(result) == ("wrong" if beyond else "right")
+    assert result.beyond_tolerance == beyond
+    assert ("c: observed/expected" in answer(result)[0]) == beyond
+    size = summary_of(result)["observed_expected_of_classes"]["c"]
+    assert size["low"] < np.mean(y == "c") / np.mean(p[:, 2] / p.sum(axis=1)) < size["high"]
+    assert size["low"] < (0.98 + 0.02 * factor) / factor < size["high"]

@@ -214,3 +214,12 @@ def test_the_class_of_a_single_column(tmp_path):
     np.testing.assert_array_equal(data.p, columns["p_fraud"])
     with pytest.raises(Misuse, match="and costs depends on it"):
         read_predictions(path, "y", both, needs_positive="costs")
+
+
+def test_a_second_column_named_after_the_other_class_warns(tmp_path, recwarn):
+    file = tmp_path / "table.csv"
+    file.write_text("y,p_fraud,p_ok,q_fraud\nfraud,0.4,0.6,0.5\nok,0.1,0.9,0.2\nok,0.2,0.8,0.3\n")
+    read_predictions(file, "y", ["p_fraud"], against="q_fraud")
+    assert not recwarn
+    with pytest.warns(UserWarning, match=r"'p_ok' is named after the class 'ok', but 'fraud' is the positive class"):
+        read_predictions(file, "y", ["p_fraud"], against="p_ok")

@@ -116,7 +116,7 @@ def unknown(audit: Audit, name: str) -> str:
 
 
 def faults(audit: Audit) -> list[str]:
-    """What is wrong, in words; empty if it is neither the mean, nor the spread, nor a group."""
+    """What is wrong, in words; empty if it is neither the mean, nor the spread, nor a class, nor a group."""
     found = []
     if audit.surprises:
         rows = "row" if audit.surprises == 1 else "rows"
@@ -134,10 +134,24 @@ def faults(audit: Audit) -> list[str]:
             name, spread = ("over", "too extreme") if slope.estimate < 1.0 else ("under", "not extreme enough")
             times = number(slope.estimate, 2)
             found.append(f"{name}confident ({spread}: the log-odds should be multiplied by {times})")
+    if audit.classes_off:
+        found.append(_classes_off(audit))
     flagged = 0 if audit.groups is None else int(audit.groups.off.sum())
     if audit.groups is not None and flagged:
         found.append(f"off in {flagged:,} of {len(audit.groups.groups):,} groups")
     return found
+
+
+def _classes_off(audit: Audit) -> str:
+    """The classes whose own tests find a fault, the clearest with observed/expected."""
+    off, named = audit.classes_off, []
+    for k in off if len(off) <= _MOST_NAMED else off[: _MOST_NAMED - 1]:
+        size = audit.class_ratios[k]
+        known = "" if size is None else f": observed/expected {aligned(size.estimate, size)} ({interval(size)})"
+        named.append(f"{audit.classes[k]}{known}")
+    if len(off) > len(named):
+        named.append(f"{len(off) - len(named)} others")
+    return f"off for {len(off):,} of {len(audit.classes):,} classes ({'; '.join(named)})"
 
 
 def _elsewhere(audit: Audit) -> str:
@@ -274,6 +288,9 @@ def summary_of(audit: Audit) -> dict[str, Any]:
             {"class": name, "share": float(rate), "mean_probability": float(mean)}
             for name, rate, mean in zip(audit.classes, audit.rates, audit.means, strict=True)
         ],
+        "observed_expected_of_classes": None
+        if audit.is_binary
+        else {name: _size(size) for name, size in zip(audit.classes, audit.class_ratios, strict=True)},
         "scores": {score.name: _score(score) for score in audit.scores.values()},
         "auc": None if audit.auc is None else _finite(audit.auc.area),
         "smooth_calibration_error": _finite(audit.smooth_error),

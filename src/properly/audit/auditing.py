@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from properly.audit.confusion import Confusion
 from properly.audit.recalibration import Recalibrated, divide, recalibrate, recalibrate_several
 from properly.audit.results import LEVEL, SCORES, Against, Audit, Decision, Score, ThresholdTable, paired
-from properly.audit.sizes import detectable_of, sizes_of
+from properly.audit.sizes import detectable_of, ratio_of, sizes_of
 from properly.diagnostics.groups import GroupCalibration, groups_of
 from properly.diagnostics.murphy import murphy_of
 from properly.diagnostics.reliability import multiclass_reliability_of, reliability_of
@@ -234,7 +234,9 @@ def audit_of(
     )
     if not forecast.binary:
         diagrams = multiclass_reliability_of(forecast, random_state=random_state, cluster=cluster)
-        return replace(found, multiclass_reliability=diagrams, confusion=Confusion.of(forecast, costs))
+        ratios = tuple(ratio_of(each, cluster) for each in forecast.against_rest())
+        confusion = Confusion.of(forecast, costs)
+        return replace(found, multiclass_reliability=diagrams, confusion=confusion, class_ratios=ratios)
     found = _with_binary_parts(found, forecast, after, costs, random_state, cluster)
     if against is None or other is None:
         return found

@@ -313,6 +313,8 @@ class Audit:
     cell_width : float
         By how much of its size (above one half, of that of 1 - p) a probability may differ from those that it was
         counted with, where rows are not in memory and have too many different ones; 0 if nothing was lost.
+    class_ratios : tuple of Size or None
+        Of more than two classes, observed/expected of each; empty for two.
     """
 
     classes: tuple[str, ...]
@@ -342,6 +344,7 @@ class Audit:
     confusion: Confusion | None = None
     against: Against | None = None
     cell_width: float = 0.0
+    class_ratios: tuple[Size | None, ...] = ()
 
     def _repr_html_(self) -> str:
         """The answer in words and the reliability diagram, for notebooks."""
@@ -366,11 +369,22 @@ class Audit:
         return self.p_value <= LEVEL or (self.groups is not None and bool(self.groups.off.any()))
 
     @property
+    def classes_off(self) -> list[int]:
+        """Of more than two classes, those whose own tests find a fault (Bonferroni's rule), the clearest first."""
+        if self.is_binary:
+            return []
+        p_values = {test.name: test.p_value for test in self.test.tests}
+        of = [p_values[f"class {name}"] for name in self.classes]
+        return sorted((k for k, p in enumerate(of) if p <= LEVEL / len(of)), key=lambda k: of[k])
+
+    @property
     def fault_sizes(self) -> list[Size]:
-        """What is held against the tolerance: relative errors of the mean, in all rows and in groups that are flagged,
-        and the relative gain in the log loss (in the Brier score where the log loss is infinite).
+        """What is held against the tolerance: relative errors of the mean, in all rows, of classes and in groups that
+        are flagged, and the relative gain in the log loss (in the Brier score where the log loss is infinite).
         """
         found = []
+        of_classes = (self.class_ratios[k] for k in self.classes_off)
+        found += [Size(*(end - 1.0 for end in each)) for each in of_classes if each is not None]
         ratio, gain = self.sizes["observed/expected"], self.headline.gain
         if ratio is not None:
             found.append(Size(*(end - 1.0 for end in ratio)))

@@ -76,13 +76,31 @@ def sizes_of(question: Forecast, cluster: NDArray[Any] | None = None) -> dict[st
         return dict.fromkeys(SIZES)
     found = distinct_forecasts(question)
     cells = Cells.inside(found)
-    share, mean = float(question.rates[1]), question.mean(question.p)
-    deviation = np.sqrt(inflation * _spread(found)) / question.total
-    shares = Size(share, *(float(end) for end in share_interval(share, question.total, deviation)))
+    shares = _shares(question, found, inflation)
     certain = float(found.weight[found.p == 1.0].sum())
     intercept = Size(*(_shift(cells, each * question.total - certain) for each in shares)) if len(cells.p) else None
-    ratio = Size(*(each / mean for each in shares)) if mean > 0.0 else None
+    ratio = _ratio(question, shares)
     return dict(zip(SIZES, (ratio, intercept, _slope(cells, inflation), _error(found, inflation)), strict=True))
+
+
+def ratio_of(question: Forecast, cluster: NDArray[Any] | None = None) -> Size | None:
+    """Observed/expected alone, as in `sizes_of`."""
+    inflation = design_effect(question, cluster)
+    if inflation == np.inf:
+        return None
+    return _ratio(question, _shares(question, distinct_forecasts(question), inflation))
+
+
+def _shares(question: Forecast, found: DistinctForecasts, inflation: float) -> Size:
+    """The observed share, with its interval."""
+    share = float(question.rates[1])
+    deviation = np.sqrt(inflation * _spread(found)) / question.total
+    return Size(share, *(float(end) for end in share_interval(share, question.total, deviation)))
+
+
+def _ratio(question: Forecast, shares: Size) -> Size | None:
+    mean = question.mean(question.p)
+    return Size(*(each / mean for each in shares)) if mean > 0.0 else None
 
 
 def _spread(found: DistinctForecasts) -> float:

@@ -29,6 +29,7 @@ from properly.tables.targets import (
     encoded_column,
     group_codes,
     probabilities,
+    warn_if_named_after_another,
     weights,
 )
 
@@ -112,6 +113,8 @@ def read_predictions(
             codes = np.array([list(found).index(name) for name in classes], dtype=np.int8)[codes]
             classes = list(found)
         columns = [found[name] for name in classes]
+    if against is not None and len(classes) == 2:
+        warn_if_named_after_another(against, classes, 1)
     p = _probabilities(table, columns, file.path)
     row_weights = None if weight is None else weights(table.column(weight), Place(file.path, weight))
     forecast = Forecast(codes, p, None, row_weights, np.array(classes), rows=rows).without_weight_0()

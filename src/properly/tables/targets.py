@@ -112,15 +112,21 @@ def _positive(labels: list[Label], place: Place, positive: str | None, forecast:
 def _meant(positive: str, names: list[str], place: Place, forecast: str | None) -> int:
     """The position of the class that is named as positive; a `forecast` named after another gives a warning."""
     found = class_named(positive, names, place)
-    named = None if forecast is None else class_in_name(forecast, names)
-    if named is not None and named != found:
-        warnings.warn(
-            f"the column {forecast!r} is named after the class {names[named]!r}, but {names[found]!r} was given as the "
-            "positive class, and the column is taken to be for that.",
-            UserWarning,
-            stacklevel=2,
-        )
+    if forecast is not None:
+        warn_if_named_after_another(forecast, names, found, "was given as")
     return found
+
+
+def warn_if_named_after_another(column: str, names: Sequence[str], meant: int, why: str = "is") -> None:
+    """A warning for a column of probabilities that is named after another class than the one that is meant."""
+    named = class_in_name(column, names)
+    if named is not None and named != meant:
+        warnings.warn(
+            f"the column {column!r} is named after the class {names[named]!r}, but {names[meant]!r} {why} the positive "
+            "class, and the column is taken to be for that.",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def completed(labels: Labels, place: Place, columns: Sequence[str], positive: str | None) -> Labels:
