@@ -9,6 +9,7 @@ import zipfile
 import zlib
 
 import numpy as np
+from scipy.sparse import bsr_matrix, load_npz, save_npz
 
 _PLAIN = {"__class__": "str", "__module__": "builtins", "__loader__": "JsonNode"}
 _LIST = {"__class__": "list", "__module__": "builtins", "__loader__": "ListNode"}
@@ -100,6 +101,36 @@ def _sparse(members):
     return members | {name: file.getvalue()}
 
 
+def _blocks(members):
+    """Sparse coefficients in blocks, an index of which points far away, as if they were in rows."""
+    name = next(name for name in members if name.endswith(".npz"))
+    matrix = bsr_matrix(load_npz(io.BytesIO(members[name])))
+    matrix.indices[-1] = 10**8
+    file = io.BytesIO()
+    save_npz(file, matrix)
+    return members | {name: file.getvalue()}
+
+
+def _call(module, name, loader="ConstructorFromReduceNode"):
+    """What calls a function with an array while it is loaded."""
+    array, numbers = {**_ARRAY, "file": "a.npy"}, {"a.npy": _npy(np.arange(10) % 2)}
+    arguments = {**_LIST, "__class__": "tuple", "__loader__": "TupleNode", "content": [array, array]}
+    content = array if loader == "NdArrayNode" else {"content": arguments, "__reduce__": {"args": arguments}}
+    return _instead([{**content, "__class__": name, "__module__": module, "__loader__": loader}], lambda: numbers)
+
+
+def _partial(members):
+    """A function with arguments, called a link."""
+    function = {"__class__": "add", "__module__": "numpy", "__loader__": "FunctionNode"}
+    nothing = {**_PLAIN, "content": "null"}
+    arguments = {**_LIST, "__class__": "tuple", "__loader__": "TupleNode", "content": [nothing]}
+    words = {"__class__": "dict", "__module__": "builtins", "__loader__": "DictNode", "content": {}}
+    words["key_types"] = {**_LIST, "content": []}
+    content = {"func": function, "args": arguments, "kwds": words, "namespace": nothing}
+    node = {"__class__": "Logit", "__module__": "properly.links", "__loader__": "PartialNode", "content": content}
+    return _instead([node])(members)
+
+
 def _notes(members):
     """Notes of many values."""
     header = json.loads(members["properly.json"])
@@ -149,6 +180,18 @@ ATTACKS = {
     "a loss that is none": ("linear, Beta loss", _attribute("alpha", float("nan"))),
     "a loss of great concentration": ("linear, Beta loss", _attribute("beta", 1e300)),
     "sparse coefficients far away": ("sparse coefficients", _sparse),
+    "sparse coefficients in blocks": ("sparse coefficients", _blocks),
+    "words in groups of fewer than none": (
+        "words",
+        _text(r'("ngram_range": .*?"content": )"1"(.*?"content": )"1"', r'\g<1>"-1000000000"\g<2>"2"'),
+    ),
+    "a million classes in a bag": ("bagging", _attribute("n_classes_", 10**6)),
+    "outputs without end": ("calibrated forest", _attribute("n_outputs_", 10**9)),
+    "a metric that is called": ("linear", _call("sklearn.metrics._ranking", "roc_auc_score")),
+    "a metric of ours that is called": ("linear", _call("properly.metrics", "brier_score")),
+    "a metric called as an array": ("linear", _call("sklearn.metrics._ranking", "roc_auc_score", "NdArrayNode")),
+    "a loss that calls a metric": ("linear", _call("sklearn.metrics._ranking", "roc_auc_score", "LossNode")),
+    "a function that is called a link": ("linear", _partial),
     "a random state outside itself": ("gradient boosting", _attribute("pos", 10**8)),
     "objects of objects": ("linear", _instead(_laughs())),
     "many objects": ("linear", _instead([{**_PLAIN, "content": "1"}] * 10**5)),

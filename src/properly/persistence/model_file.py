@@ -228,10 +228,11 @@ def load_versions(path: str | os.PathLike[str], *, key: Key | None = None) -> di
 
 def _refused(untrusted: Iterable[str], schema: Any, trusted: Collection[str]) -> list[str]:
     """The types that a file may not hold, of those that skops does not trust and of all."""
-    from properly.persistence.trusted import is_refused, is_trusted
+    from properly.persistence.trusted import is_made_otherwise, is_refused, is_trusted
 
     refused = {name for name in untrusted if not is_trusted(name)}
-    refused |= {name for name in types_in(schema) if is_refused(name)}
+    types = types_in(schema)
+    refused |= {name for name, loader in types if is_refused(name) or is_made_otherwise(name, loader)}
     return sorted(refused.difference(trusted))
 
 

@@ -98,10 +98,10 @@ def nodes_of(schema: Any) -> Iterator[dict[str, Any]]:
             waiting.extend(each)
 
 
-def types_in(schema: Any) -> set[str]:
-    """The full names of all types in a description, but of plain values."""
+def types_in(schema: Any) -> set[tuple[str, str]]:
+    """The full names of all types in a description, but of plain values, each with how skops makes the object."""
     nodes = (node for node in nodes_of(schema) if node["__loader__"] != "JsonNode")
-    return {f"{node['__module__']}.{node['__class__']}" for node in nodes}
+    return {(f"{node['__module__']}.{node['__class__']}", node["__loader__"]) for node in nodes}
 
 
 def _mend_boolean_keys(node: dict[str, Any]) -> None:

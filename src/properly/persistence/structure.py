@@ -14,6 +14,7 @@ from typing import Any
 
 import joblib  # comes with scikit-learn
 import numpy as np
+from scipy.sparse import issparse
 
 from properly.persistence.archive import check_array
 from properly.persistence.lightgbm_text import check_text
@@ -42,8 +43,11 @@ def check_structure(model: Any, trusted: Collection[str] = ()) -> None:
         check = _CHECKS.get(_name(each))
         if check is not None:
             check(each)
+        elif issparse(each):  # its file says which format it has, whatever its type is called
+            raise ValueError(f"a sparse matrix has the format {each.format}, only csr and csc are checked")
         elif _name(each).startswith(("properly.links.", "properly.losses.")) and hasattr(each, "__post_init__"):
             each.__post_init__()  # what the constructor checks
+        _check_counts(getattr(each, "__dict__", {}))
         jobs = getattr(each, "__dict__", {}).get("n_jobs")
         if isinstance(jobs, int | np.integer) and jobs > processors:
             each.n_jobs = processors
@@ -77,6 +81,18 @@ def _objects_in(model: Any) -> list[Any]:
 def _require(fine: bool | np.bool_, what: str) -> None:
     if not fine:
         raise ValueError(what)
+
+
+def _check_counts(attributes: Mapping[str, Any]) -> None:
+    """Predictions are as wide as these numbers say, whatever the classes are."""
+    if not {"classes_", "n_classes_"} <= attributes.keys():
+        return
+    classes = attributes["classes_"]
+    each = [classes] if isinstance(classes, np.ndarray) else classes
+    _require(
+        np.array_equal(np.atleast_1d(attributes["n_classes_"]), [*map(len, each)]), "classes are not as many as stated"
+    )
+    _require(attributes.get("n_outputs_", len(each)) == len(each), "outputs are not as many as stated")
 
 
 # --- scikit-learn's trees ------------------------------------------------------------
@@ -173,16 +189,21 @@ def _check_one_hot(encoder: Any) -> None:
 
 def _check_words(vectorizer: Any) -> None:
     """A word's number is a column of a sparse matrix that nothing checks."""
-    _require(vectorizer.token_pattern in _TOKEN_PATTERNS, "words are found by a pattern that may take for ever")
+    _check_ways_to_words(vectorizer)
     numbers = getattr(vectorizer, "vocabulary_", {}).values()
     _require(all(type(number) in (int, np.int64, np.int32) for number in numbers), "words have no numbers")
     _require(sorted(numbers) == list(range(len(numbers))), "words are not numbered one after the other")
 
 
+def _check_ways_to_words(vectorizer: Any) -> None:
+    pattern = getattr(vectorizer, "token_pattern", None)
+    _require(pattern in _TOKEN_PATTERNS, "words are found by a pattern that may take for ever")
+    shortest, longest = getattr(vectorizer, "ngram_range", (1, 1))
+    _require(1 <= shortest <= longest, "groups of words have a length below 1")
+
+
 def _check_hashing(hasher: Any) -> None:
-    _require(
-        getattr(hasher, "token_pattern", None) in _TOKEN_PATTERNS, "words are found by a pattern that may take for ever"
-    )
+    _check_ways_to_words(hasher)
     columns = hasher.n_features
     _require(isinstance(columns, int) and 1 <= columns < 2**31, "words are hashed to no number of columns")
 

@@ -4,7 +4,8 @@ A file names the types of its objects, and loading calls them with arguments fro
 nothing but keep their arguments are trusted: this library's estimators, dataclasses, named tuples and enumerations in
 the packages below, scikit-learn's splitters, scorers and plain containers, and what skops trusts by itself
 (scikit-learn's estimators, arrays and plain Python values). Of functions only those are trusted that scorers use: they
-make a number of arrays, and do nothing else. A class that calls a function while it is made is not trusted.
+make a number of arrays, and do nothing else; a file may name them, but not have them called while it is loaded. A class
+that calls a function while it is made is not trusted.
 
 What skops trusts is too much where compiled code reads wherever an array points, or a number says how long to go on.
 So of scikit-learn's estimators only those are trusted whose predictions NumPy computes, which checks every index, and
@@ -71,6 +72,25 @@ _OF_SCIKIT_LEARN = {
 }
 _REFUSED = frozenset({"numpy.void"})  # of other libraries
 
+# How skops makes an object is stated beside its type. Of these ways, most call whatever has the stated name, or make
+# something else than the type that is stated; so each may be stated with names that begin with one of these only.
+_MADE_AS = {
+    "ConstructorFromReduceNode": ("properly.",),
+    "DTypeNode": ("numpy.dtype",),
+    "DictNode": ("builtins.dict", "collections.OrderedDict", "sklearn.utils._bunch.Bunch"),
+    "ListNode": ("builtins.list",),
+    "LossNode": ("sklearn._loss._loss.",),
+    "MaskedArrayNode": ("numpy.ma.",),
+    "NdArrayNode": ("numpy.",),
+    "PartialNode": ("functools.partial",),
+    "RandomGeneratorNode": ("numpy.random.",),
+    "RandomStateNode": ("numpy.random.",),
+    "SetNode": ("builtins.set",),
+    "SparseMatrixNode": ("scipy.sparse.",),
+    "TreeNode": ("sklearn.tree._tree.Tree",),
+    "TupleNode": ("builtins.tuple", "properly."),
+}
+
 
 def is_refused(name: str) -> bool:
     """Whether the type of this full name is one that skops trusts and we do not.
@@ -84,6 +104,19 @@ def is_refused(name: str) -> bool:
         if name.startswith(tuple(f"sklearn.{module}." for module in modules.split())):
             return classes is not None and name.rpartition(".")[2] not in classes.split()
     return True
+
+
+def is_made_otherwise(name: str, loader: str) -> bool:
+    """Whether skops does not make objects of this full name in the stated way, which then runs or hides something.
+
+    >>> is_made_otherwise("numpy.ndarray", "NdArrayNode")
+    False
+    >>> is_made_otherwise("sklearn.metrics._ranking.roc_auc_score", "NdArrayNode")  # would be called
+    True
+    """
+    if loader != "FunctionNode" and name in _scoring_functions():
+        return True
+    return not name.startswith(_MADE_AS.get(loader, ""))
 
 
 def is_trusted(name: str) -> bool:
