@@ -178,6 +178,19 @@ def test_every_linear_method_is_fitted_to_folders(features, method):
     assert np.isfinite(predicted("found.skops")).all()
 
 
+def test_auto_leaves_out_what_the_classes_of_a_folder_do_not_allow(features, capsys):
+    """As in a table in memory: with a note, unless the method was named."""
+    table = pd.read_parquet("whole.parquet").assign(y=np.array(["low", "mid", "top"])[np.arange(N) % 3])
+    for path in features.rglob("*.*"):
+        part = table[1000 * int(path.stem) : 1000 * (int(path.stem) + 1)]
+        part.to_csv(path, index=False) if path.suffix == ".csv" else part.to_parquet(path)
+    found = fit_table(features, **OF_FIT | {"method": "auto"}, output="found.skops")
+    assert {each["name"] for each in found["leaderboard"]} == {"logistic", "probit", "cloglog"}
+    assert "firth is for two classes, the target has 3" in found["notes"]
+    with pytest.raises(Misuse, match="gev is for two classes, the target has 3"):
+        fit_table(features, **OF_FIT | {"method": "gev,auto"}, output="named.skops")
+
+
 def test_what_fit_refuses(features):
     with pytest.raises(Misuse, match="boosting needs all rows in memory; of a table of any size are fitted: logistic"):
         fit_table(features, target="y", method="boosting")

@@ -13,6 +13,7 @@ from properly.inputs.misuse import Misuse
 from properly.linear import ProperLinearClassifier
 from properly.tables import LinearFeatures, TableClassifier, TableEncoder, TableError, WithFeatures
 from properly.tables.base import Place
+from properly.tables.expansions import ExpandedFeatures
 from properly.tables.targets import class_labels, weights
 
 PLACE = Place("f.csv", "y")
@@ -146,6 +147,16 @@ def test_logarithms_are_finite_where_probabilities_underflow():
     model = WithFeatures(LinearFeatures(), GaussianNB()).fit(X, y)
     assert model.predict_proba([[1e4]])[0, 0] == 0.0
     assert -np.inf < model.predict_log_proba([[1e4]])[0, 0] < -1000.0
+
+
+@pytest.mark.parametrize("known", [0.0, np.nan])
+@pytest.mark.parametrize("kind", ["plain", "bends", "products", "kernel"])
+def test_new_numbers_in_a_column_without_any(known, kind):
+    """A flag that is 0 in all training rows, or a column that is empty there, holds other numbers later."""
+    X = np.column_stack([np.arange(8.0), np.full(8, known)])
+    features = LinearFeatures() if kind == "plain" else ExpandedFeatures(kind)
+    with np.errstate(all="raise", under="ignore"):
+        assert np.isfinite(features.fit(X).transform([[1.0, 5.0], [2.0, -1e6]])).all()
 
 
 def test_linear_features_have_names():

@@ -193,13 +193,16 @@ def fit_table(
     with progress("Fitting", 1.0) as tell:
         tell(0.0, "reading")
         notation: dict[str, str | None] = {"separator": separator, "decimal": decimal}
-        large = None
+        large, named = None, methods
+        left_out: list[str] = []
         if dask is not None or properly.tables.folders.is_large(table):
             methods, single = LargeTable.methods(methods, calibration), True
             large, calibration = LargeTable(table, notation, dask, cache), "none"
         elif cache is not None:
             raise Misuse("cache is for folders, and for files of two gigabytes or more; this table is held in memory.")
         rows = large.drawn(roles, seed) if large else read_rows(properly.tables.TableFile(table, **notation), roles)
+        if large:
+            methods, left_out = large.possible(methods, named, rows)
         _check_positive(rows, properly.tables.base.Place(str(table), target), methods, population_rate)
         best = properly.comparison.BestProbabilities(
             methods,
@@ -214,7 +217,7 @@ def fit_table(
             progress=lambda done, note: tell(0.05 + 0.9 * done, note),
         )
 
-        asked = Asked(table, output, report, key, methods, calibration, population_rate, folds, seed)
+        asked = Asked(table, output, report, key, methods, calibration, population_rate, folds, seed, left_out)
 
         def finish() -> dict[str, Any]:
             tell(0.95, "report")

@@ -30,11 +30,12 @@ class Asked(NamedTuple):
     population_rate: float | None
     folds: int
     seed: int
+    left_out: list[str]  # why methods of auto were
 
 
 def written(best: BestProbabilities, rows: Rows, roles: Roles, asked: Asked) -> dict[str, Any]:
     """Write the model and the page; returns the summary."""
-    comparison, notes = best.comparison_, list(best.notes_)
+    comparison, notes = best.comparison_, asked.left_out + best.notes_
     notes += [f"column {name!r} was left out: {reason}" for name, reason in rows.encoder.left_out_.items()]
     n_folds = len(set(comparison.folds[comparison.judged].tolist()))
     if n_folds < asked.folds:

@@ -129,6 +129,15 @@ class LargeTable:
         usual = [name for name in known if not CANDIDATES[name].number]
         return list(dict.fromkeys(name for each in methods for name in (usual if each == "auto" else [each])))
 
+    @staticmethod
+    def possible(methods: Sequence[str], asked: Sequence[str], rows: Rows) -> tuple[list[str], list[str]]:
+        """Those that the drawn rows allow, and why others, which nobody has asked for by name, are left out."""
+        from properly.comparison.candidates import Setting, unsuitable
+
+        setting = Setting(rows.class_rows, [], 0)
+        reasons = {each: "" if each in asked else unsuitable(each, setting, True) for each in methods}
+        return [each for each in methods if not reasons[each]], [reason for reason in reasons.values() if reason]
+
     def drawn(self, roles: Roles, seed: int) -> Rows:
         """Rows drawn at random."""
         columns = roles.columns(self.source)

@@ -50,13 +50,14 @@ class BestProbabilities(LogScoreClassifier):
 
     Every candidate is fitted to all folds but one and predicts that one, fold after fold. Its settings (a penalty, the
     size of leaves) are those with the smallest log loss on the other folds, and its calibrator learns from the
-    predictions for the other folds; so no row judges a choice that its own prediction depends on. (One thing is chosen
-    for all folds together: the number of trees of boosting.) The candidates are then averaged: with weights b_m ≥ 0,
-    ln p = Σ_m b_m ln p_m less a constant in every row. The weights minimise the log loss of held-out predictions, with
-    a prior that models of the same quality count equally; for what is reported, again without the fold in question. The
-    average, fitted to all rows, is the result, unless its log loss exceeds that of the best single model by more than
-    two standard errors of their difference: then that one is taken. If it is no better than the simplest candidate, one
-    model is taken as with `single`. ``properly fit`` does the same with tables in files.
+    predictions for the other folds; so no row judges a choice that its own prediction depends on. (Two things are
+    chosen for all folds together: the number of trees of boosting, and whether a model is averaged with or without
+    calibration.) The candidates are then averaged: with weights b_m ≥ 0, ln p = Σ_m b_m ln p_m less a constant in every
+    row. The weights minimise the log loss of held-out predictions, with a prior that models of the same quality count
+    equally; for what is reported, again without the fold in question. The average, fitted to all rows, is the result,
+    unless its log loss exceeds that of the best single model by more than two standard errors of their difference: then
+    that one is taken. If it is no better than the simplest candidate, one model is taken as with `single`. ``properly
+    fit`` does the same with tables in files.
 
     Mathematics: formula (6.3), formula (6.4).
 

@@ -297,7 +297,7 @@ def build_candidates(methods: Sequence[str], setting: Setting) -> tuple[dict[str
     wanted = dict.fromkeys(name for entry in methods for name in (auto if entry == "auto" else (entry,)))
     for each in sorted(wanted, key=lambda name: list(CANDIDATES).index(name.partition(":")[0])):
         name, _, number = each.partition(":")
-        reason = _unsuitable(name, setting, each in methods)
+        reason = unsuitable(name, setting, each in methods)
         if not reason:
             found[each] = list(CANDIDATES[name].options(setting._replace(number=float(number or 0.0))))
         elif each in methods:
@@ -307,7 +307,7 @@ def build_candidates(methods: Sequence[str], setting: Setting) -> tuple[dict[str
     return found, notes
 
 
-def _unsuitable(name: str, setting: Setting, asked: bool) -> str:
+def unsuitable(name: str, setting: Setting, asked: bool) -> str:
     """Why a model cannot be fitted to such data, or takes too long if nobody asks for it; "" if neither."""
     candidate = CANDIDATES[name]
     if candidate.two_classes and len(setting.class_rows) > 2:

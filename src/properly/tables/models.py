@@ -63,6 +63,7 @@ class LinearFeatures(TransformerMixin, BaseEstimator):
         known /= np.maximum(known.sum(axis=0), np.finfo(np.float64).tiny)
         filled = np.where(missing, 0.0, numeric)
         unit = np.maximum(np.abs(filled).max(axis=0, initial=0.0), np.finfo(np.float64).tiny)  # squares stay finite
+        unit = np.where(filled.any(axis=0), unit, 1.0)  # of zeros only, any other number may come in new rows
         mean = (known * (filled / unit)).sum(axis=0)
         spread = np.sqrt((known * (filled / unit - mean) ** 2).sum(axis=0))
         # A constant column has no spread but that of rounding, which must not be blown up.
