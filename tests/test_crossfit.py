@@ -71,6 +71,16 @@ def test_columns_that_are_no_times_or_groups():
         time_folds(np.zeros(20), 5)
 
 
+def test_few_groups_of_a_kind_do_not_take_folds_away():
+    """Two of forty groups have no row of the rare class."""
+    groups = np.repeat(np.arange(40), 6)
+    codes = ((np.arange(240) % 6 == 0) & (groups > 1)).astype(int)
+    folds = grouped_folds(codes, np.array(["no", "yes"]), groups, 5, 0)
+    assert np.bincount(folds).tolist() == [48] * 5
+    assert np.bincount(folds[codes == 1]).min() >= 6
+    assert all(len(set(folds[groups == group])) == 1 for group in range(40))
+
+
 def test_copies_of_a_row_are_divided_among_folds():
     codes, weight = np.array([0, 1, 1, 0]), np.array([40.0, 9.0, 1.0, 3.0])
     place, folds, parts, rows = divided_rows(codes, np.arange(2), 5, 0, weight)

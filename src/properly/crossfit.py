@@ -126,7 +126,8 @@ def grouped_folds(
     """The fold of every row: all rows of a group, such as a customer, are in one fold.
 
     Groups are divided as rows are by `stratified_folds`, each as one of its rarest class, so that every fold has its
-    share of every class. `groups` holds the number of every row's group.
+    share of every class, or as many folds as the class of the fewest groups has. `groups` holds the number of every
+    row's group.
 
     >>> groups = np.array([0, 0, 1, 1, 2, 2, 3, 3])
     >>> grouped_folds(np.array([0, 1, 0, 0, 0, 1, 0, 0]), np.array(["no", "yes"]), groups, 2, 0)
@@ -137,7 +138,7 @@ def grouped_folds(
     rarest = np.full(int(groups.max()) + 1, len(classes))
     np.minimum.at(rarest, groups, rank)
     used = np.flatnonzero(rarest < len(classes))
-    found, kind = np.unique(rarest[used], return_inverse=True)
+    kind = np.unique(rarest[used], return_inverse=True)[1]
     holding = [len(np.unique(groups[codes == code])) for code in range(len(classes))]
     if len(used) < 2:
         raise Misuse(
@@ -149,11 +150,11 @@ def grouped_folds(
             f"class {classes.tolist()[int(np.argmin(holding))]!r} occurs in {min(holding)} group only, but at least 2 "
             "are needed, to fit to some groups and hold out others; add groups, or leave out the column of groups."
         )
-    few = np.bincount(kind).min() < 2  # a kind of one group cannot be divided: it goes with the others
+    n_folds, counts = min(cv, *holding), np.bincount(kind)
+    # A kind of fewer groups than there are folds goes with that of the most.
+    found, kind = np.unique(np.where((counts < n_folds)[kind], counts.argmax(), kind), return_inverse=True)
     folds = np.zeros(len(rarest), dtype=np.intp)
-    folds[used] = stratified_folds(
-        np.zeros_like(kind) if few else kind, found[:1] if few else found, min(cv, *holding), random_state
-    )
+    folds[used] = stratified_folds(kind, found, n_folds, random_state)
     return folds[groups]
 
 

@@ -40,8 +40,9 @@ def written(best: BestProbabilities, rows: Rows, roles: Roles, asked: Asked) -> 
     n_folds = len(set(comparison.folds[comparison.judged].tolist()))
     if n_folds < asked.folds:
         rarest = rows.labels.classes[rows.class_rows.index(min(rows.class_rows))]
-        what = "rows" if roles.group is None else f"values of {roles.group}"
-        reason = f"because the rarest class, {rarest}, has {n_folds} {what}"
+        reason = f"because the rarest class, {rarest}, has {n_folds} rows"
+        if roles.group is not None:
+            reason = f"because a class occurs with {n_folds} values of {roles.group} only"
         notes.append(f"there are {n_folds} folds instead of {asked.folds}, {reason}")
     corrected = []
     if asked.population_rate is not None:
