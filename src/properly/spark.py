@@ -16,6 +16,7 @@ from properly.engines.partitioned import mapped
 from properly.engines.spark import column_of
 from properly.inputs.optional import require
 from properly.kernels import Block
+from properly.linear.estimator import LinearEstimator
 from properly.persistence import load, save
 
 for package in ("pyspark", "pandas"):
@@ -112,6 +113,9 @@ class SparkClassifier(_Columns, Estimator):
     """
 
     def __init__(self, estimator: Any, **columns: Any) -> None:
+        if not isinstance(estimator, LinearEstimator):
+            given = repr(estimator) if isinstance(estimator, str) else f"a {type(estimator).__name__}"
+            raise TypeError(f"estimator must be a linear classifier, such as ProperLinearClassifier(), got {given}.")
         super().__init__(estimator, **columns)
         for name in estimator.get_params(deep=False):
             setattr(self, name, Param(self, name, f"{name} of {type(estimator).__name__}"))

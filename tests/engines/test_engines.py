@@ -181,6 +181,10 @@ class TestFiles:
             Stream(path, target="lable")
         with pytest.raises(ValueError, match="'label' is the target and among the features; leave it out"):
             Stream(path, target="label", features=["x0", "label"])
+        with pytest.raises(ValueError, match="there are no features: name at least one column of the file"):
+            Stream(path, target="label", features=[])
+        with pytest.raises(ValueError, match="'x0' is among the features twice"):
+            Stream(path, target="label", features=["x0", "x1", "x0"])
         with pytest.raises(ValueError, match="'label' holds"):
             ProperLinearClassifier().fit(Stream(path, target="w"))
         with pytest.raises(FileNotFoundError, match=r"missing\.parquet"):

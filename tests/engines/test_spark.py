@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from properly.calibration import PlattScaling
 from properly.engines import Spark, SparkEngine
 from properly.linear import GEVCanonicalRegression, ProperLinearClassifier
 
@@ -111,6 +112,14 @@ def test_the_estimator_of_spark_ml(frame, tmp_path):
     assert loaded.estimator.C == 0.5
     assert loaded.getWeightCol() == "weight"
     assert loaded.uid == classifier.uid
+
+
+@pytest.mark.parametrize(("estimator", "named"), [("logistic", "'logistic'"), (PlattScaling(), "a PlattScaling")])
+def test_other_estimators_are_refused(spark, estimator, named):
+    from properly.spark import SparkClassifier
+
+    with pytest.raises(TypeError, match=f"must be a linear classifier, such as ProperLinearClassifier.*got {named}"):
+        SparkClassifier(estimator)
 
 
 @pytest.mark.slow

@@ -37,6 +37,11 @@ class Columns(NamedTuple):
         found = cls([features] if isinstance(features, str) else list(features), *roles)
         if found.y is not None and found.y in found.features:
             raise ValueError(f"column {found.y!r} is the target and among the features; leave it out of the features.")
+        if not found.features:
+            raise ValueError(f"there are no features: name at least one column of {what}.")
+        for name in found.features:
+            if found.features.count(name) > 1:
+                raise ValueError(f"column {name!r} is among the features twice; name it once.")
         for name in found.names:
             if name not in names:
                 raise ValueError(f"there is no column {name!r}; {what} has {', '.join(map(repr, names))}.")
