@@ -92,6 +92,9 @@ def test_errors_of_pictures_of_risk():
         loss_curves(eta=1.0)
     with pytest.raises(ValueError, match="eta must be above 0 and below 1"):
         composite_curves(eta=np.nan)
+    for curves in (loss_curves, composite_curves):
+        with pytest.raises(ValueError, match=r"losses must be losses, their keys or composites, .* got 3"):
+            curves(3)
     with pytest.raises(ValueError, match="jumps, and has no canonical link; give Composite"):
         composite_curves(CostWeightedLoss(0.3))
 

@@ -112,6 +112,13 @@ def test_bad_options():
         ProperKernelClassifier(n_components=0).fit(X, y)
     with pytest.raises(ValueError, match="C must be a positive number"):
         ProperKernelClassifier(C=-1.0).fit(X, y)
+    for gamma in (-1.0, 0.0, np.inf, "scale"):
+        with pytest.raises(ValueError, match="gamma must be above 0 and finite, got"):
+            ProperKernelClassifier(gamma=gamma).fit(X, y)
+    with pytest.raises(ValueError, match=r"degree must be above 0 and finite, got -2"):
+        ProperKernelClassifier("polynomial", degree=-2).fit(X, y)
+    with pytest.raises(ValueError, match="coef0 must be a number, got 'one'"):
+        ProperKernelClassifier("polynomial", coef0="one").fit(X, y)
     model = ProperKernelClassifier().fit(X, y)
     with pytest.raises(ValueError, match="features"):
         model.predict_proba(X[:, :1])

@@ -380,6 +380,9 @@ def test_step_functions_cannot_be_fitted():
     for method in (composite.gradient, composite.curvature):
         with pytest.raises(ValueError, match=r"step function.*BetaLoss\.tailored"):
             method(0, 0.0)
+    mixed = Composite(LogLoss() + CostWeightedLoss(0.2), Logit())
+    with pytest.raises(ValueError, match=r"^CostWeightedLoss\(cost=0\.2\) is a step function or has steps"):
+        mixed.gradient(0, 0.0)
     with pytest.raises(ValueError, match="no canonical link"):
         Composite(CostWeightedLoss(0.2))
 

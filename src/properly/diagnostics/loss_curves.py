@@ -199,6 +199,8 @@ def composite_curves(
 
 
 def _named(losses: Losses) -> tuple[tuple[str, ...], list[str | Loss | Composite]]:
+    if not isinstance(losses, (*_KINDS, Iterable)):
+        raise ValueError(f"losses must be losses, their keys or composites, or a mapping to them, got {losses!r}.")
     chosen = named([losses] if isinstance(losses, _KINDS) else losses)
     if not chosen:
         raise ValueError("losses is empty; name at least one, such as 'log'.")

@@ -18,7 +18,7 @@ from properly.classifier import LinkScoreClassifier, chosen
 from properly.inputs.features import checked_features
 from properly.inputs.finite import columns_named
 from properly.inputs.labels import checked_labels
-from properly.inputs.options import checked_count, choose
+from properly.inputs.options import check_finite, check_interval, checked_count, choose
 from properly.linear.classifier import ProperLinearClassifier
 from properly.links import Link
 from properly.losses import Loss
@@ -118,6 +118,10 @@ class ProperKernelClassifier(LinkScoreClassifier):
         sample_weight : array of shape (n_samples,), optional
         """
         checked_count(self.n_components, "n_components", 1)
+        if self.gamma is not None:
+            check_interval(self.gamma, "gamma", 0.0)
+        check_interval(self.degree, "degree", 0.0)
+        check_finite(self.coef0, "coef0")
         X = self._read(X, reset=True)
         checked_labels(y, X.shape[0])  # before anything is computed
         if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:

@@ -257,10 +257,10 @@ def called(function: Callable[[Array], Array], p: Array) -> Array:
 def shown(p: float) -> str:
     """A probability in an error message.
 
-    >>> shown(0.25), shown(1 - 1e-15)
-    ('0.25', '1 - 1e-15')
+    >>> shown(0.25), shown(1 - 1.04e-6), shown(1 - 1e-15)
+    ('0.25', '1 - 1.04e-06', '1 - 9.99e-16')
     """
-    return f"{p:.6g}" if f"{p:.6g}" != "1" or p == 1.0 else f"1 - {1.0 - p:.0e}"
+    return f"{p:.6g}" if p <= 0.9999 or p == 1.0 else f"1 - {1.0 - p:.3g}"
 
 
 def central_difference(

@@ -121,10 +121,11 @@ class Composite:
             return unwrap(method(y, v))
 
     def require_smooth(self) -> None:
-        if not self.loss.smooth:
+        jumping = [loss for loss, _ in self.loss._terms() if not loss.smooth]
+        if jumping:
             raise ValueError(
-                f"{type(self.loss).__name__} is a step function without a useful gradient; use it to score or split. "
-                "Fit with BetaLoss.tailored(at=cost, concentration=...) instead."
+                f"{jumping[0]!r} is a step function or has steps, without a useful gradient; use it to score or split, "
+                "alone or in a sum. Fit with BetaLoss.tailored(at=cost, concentration=...) instead."
             )
 
     def _value(self, y: Array, v: Array) -> Array:

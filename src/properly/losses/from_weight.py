@@ -87,7 +87,10 @@ class LossFromWeight(Loss):
                 )
             _require_weights(weight, p)
             if not weight.any():
-                raise ValueError("function must not be zero everywhere.")
+                raise ValueError(
+                    "function must not be zero everywhere, as at every p that was tried; if it is not, name a place in "
+                    "points."
+                )
             table = _table(self)
         if not table.below[-1] + table.above[0] >= SMALLEST_NORMAL:
             raise ValueError(
