@@ -17,7 +17,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from properly.links import Link, Logit
 from properly.numeric import functions as fn
-from properly.numeric.arrays import Array, as_integers, beside, columns_of, is_traced, namespace, to_numpy
+from properly.numeric.arrays import (
+    Array,
+    as_integers,
+    beside,
+    columns_of,
+    constant,
+    is_foreign,
+    is_traced,
+    namespace,
+    to_numpy,
+)
 from properly.numeric.limits import FARTHEST
 
 
@@ -139,6 +149,8 @@ def chosen(scores: Array, classes: NDArray[Any]) -> NDArray[Any]:
     index = as_integers(scores > 0.0) if scores.ndim == 1 else namespace(scores).argmax(scores, axis=1)
     if classes.dtype.kind not in "iufb" and not is_traced(scores):  # no other library has texts
         index = to_numpy(index)
+    if classes.dtype.kind == "u" and is_foreign(index) and not is_traced(index):
+        return constant(classes, index)[index]  # PyTorch's take knows bytes only
     return fn.entries(classes, index)
 
 

@@ -112,6 +112,27 @@ def test_labels_of_text_come_from_numpy(arrays):
         np.testing.assert_allclose(there.coef_, here.coef_, atol=1e-10)
 
 
+def test_labels_beyond_the_precision_of_float64(arrays):
+    y = 2**60 + THREE
+    expected = ProperLinearClassifier(tol=1e-11).fit(X, y)
+    found = ProperLinearClassifier(tol=1e-11).fit(*there(arrays, X, y))
+    np.testing.assert_allclose(found.coef_, expected.coef_, atol=1e-10)
+    np.testing.assert_array_equal(to_numpy(found.predict(arrays.asarray(X))), expected.predict(X))
+
+
+@pytest.mark.parametrize("kind", ["uint16", "uint32", "uint64"])
+def test_unsigned_labels_of_several_bytes(kind, arrays):
+    for y in (TWO, THREE):
+        given, labels = there(arrays, X, y.astype(kind))
+        found = ProperLinearClassifier(tol=1e-11).fit(given, labels)
+        expected = ProperLinearClassifier(tol=1e-11).fit(X, y)
+        np.testing.assert_allclose(found.coef_, expected.coef_, atol=1e-10)
+        predicted = found.predict(given)
+        assert predicted.dtype == labels.dtype
+        np.testing.assert_array_equal(to_numpy(predicted), expected.predict(X))
+        assert log_loss(labels, found.predict_proba(given)) < 1.0
+
+
 @pytest.mark.parametrize("kind", ["float32", "int32", "float16"])
 def test_other_types_are_added_up_in_float64(kind, arrays):
     if kind == "float16" and not hasattr(arrays, kind):

@@ -1,7 +1,9 @@
 """The fused kernels equal the plain path, in Triton's interpreter where there is no card."""
 
 import os
+from contextlib import contextmanager
 from dataclasses import astuple
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ from properly.kernels import Block, LinearModel
 from properly.linear import GEVCanonicalRegression, ProperLinearClassifier
 from properly.links import GEV, Cloglog, Logit, Loglog, Probit
 from properly.losses import CanonicalLoss, Composite
-from properly.numeric import functions
+from properly.numeric import arrays, functions
 from properly.solvers import Status
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
@@ -115,6 +117,55 @@ def test_fits(model, fused_everywhere):
     np.testing.assert_allclose(model.coef_, expected, atol=1e-8)
     found = model.predict_proba(there(X), there(OFFSET)).cpu().numpy()
     np.testing.assert_allclose(found, model.predict_proba(X, OFFSET), atol=1e-12)
+
+
+def test_columns_far_from_zero(fused_everywhere):
+    """Their mean is rounded in float32, which must not lead back and forth between the two arithmetics."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(3000, 2)).astype(np.float32)
+    y = (rows[:, 0] + rng.logistic(size=3000) > 1.0).astype(np.int8)
+    rows += np.float32(1e5)
+    expected = ProperLinearClassifier().fit(rows.astype(np.float64), y)
+    found = ProperLinearClassifier().fit(there(rows), there(y))
+    assert found.solutions_[0].status is Status.CONVERGED
+    assert found.solutions_[0].passes < 2 * expected.solutions_[0].passes
+    np.testing.assert_allclose(found.coef_, expected.coef_, atol=1e-7)
+
+
+@pytest.mark.parametrize("xi", [1e-50, -1e-320])
+def test_a_shape_whose_reciprocal_float32_cannot_hold(xi, fused_everywhere):
+    found, expected = (GEVCanonicalRegression(shape).fit(there(X), there(Y)).coef_ for shape in (xi, 0.0))
+    np.testing.assert_allclose(found, expected, atol=1e-10)
+
+
+def test_kernels_run_on_the_card_of_the_rows(monkeypatch):
+    """Triton launches on the current card, whatever card its arguments are on."""
+    current = []
+
+    @contextmanager
+    def device_of(x):
+        current.append(x)
+        yield
+        current.pop()
+
+    class Kernel:
+        def __getitem__(self, grid):
+            return lambda X, *_, **__: ran.append(len(current) == 1 and current[0] is X)
+
+    ran, rows = [], there(X)
+    monkeypatch.setattr(torch.cuda, "device_of", device_of)
+    for name in ("_gradient", "_moments", "_product"):
+        monkeypatch.setattr(fused, name, Kernel())
+    fused.gradient(rows, there(Y), None, None, None, COEF[0], ("logit", 0.0), 1)
+    fused.moments(rows, None)
+    fused.product(rows, COEF[:, :K].T)
+    assert ran == [True, True, True]
+
+
+def test_more_rows_than_32_bits_can_number_take_the_plain_path():
+    for n, taken in ((2**30, True), (2**31 - 1, False), (2**31, False)):
+        rows = SimpleNamespace(is_cuda=True, ndim=2, shape=(n, 1), stride=lambda _: 1, dtype=torch.float32)
+        assert (arrays.fused_for(rows) is not None) == taken
 
 
 def test_what_is_not_covered():

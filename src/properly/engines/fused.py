@@ -46,9 +46,10 @@ def _gradient(fused: Any, engine: DeviceEngine, model: LinearModel, coef: Array,
     return Gradient(np.nan, to_numpy(total)[None])
 
 
+_TINY = 1e-30  # a ξ that makes no difference, and whose reciprocal float32 could not hold if it were much smaller
 _FORMULAS = {
     Logit: ("logit", 0.0),
-    GEV: ("loglog", 0.0),  # where ξ is 0
+    GEV: ("loglog", 0.0),  # where ξ is 0, or next to it
     Loglog: ("loglog", 0.0),
     Cloglog: ("cloglog", 0.0),
     Probit: ("probit", math.sqrt(0.5)),
@@ -57,6 +58,6 @@ _FORMULAS = {
 
 def _formula(link: Link) -> tuple[str, float] | None:
     """The formula of `properly.numeric.cuda.fused`, and the number that it needs."""
-    if isinstance(link, GEV) and link._shape != 0.0:
+    if isinstance(link, GEV) and abs(link._shape) > _TINY:
         return "gev", link._shape
     return _FORMULAS.get(type(link))

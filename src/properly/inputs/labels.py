@@ -129,7 +129,7 @@ def found_classes(labels: NDArray[Any]) -> NDArray[Any]:
 def _column(y: Any, like: Any = None, *, warn: bool = True) -> NDArray[Any]:
     """Labels as an array; a list that mixes text with something else stays mixed, where NumPy would make text of it.
 
-    An array of the library of `like` stays where it is.
+    An array of the library of `like` stays where it is, if its labels can be put in order there.
     """
     if type(y) is np.ndarray and y.ndim == 1:
         return y
@@ -137,11 +137,16 @@ def _column(y: Any, like: Any = None, *, warn: bool = True) -> NDArray[Any]:
     refuse_distributed(y, "y")
     if is_foreign(y):
         require_real(y, "y")
-        if y.ndim == 1 and is_foreign(like):
+        if y.ndim == 1 and is_foreign(like) and not _without_order(y):
             return cast("NDArray[Any]", y)
     if isinstance(y, list | tuple) and len({isinstance(label, str) for label in y}) > 1:
         y = np.array(y, dtype=object)
     return np.asarray(column_or_1d(to_numpy(y) if is_foreign(y) else y, warn=warn))
+
+
+def _without_order(y: Any) -> bool:
+    """Whether labels are unsigned integers of more than a byte, of which PyTorch finds no smallest."""
+    return str(y.dtype).endswith(("uint16", "uint32", "uint64"))
 
 
 def _require_one_kind(distinct: Iterable[Any]) -> None:
@@ -164,7 +169,11 @@ def _positions(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:
         if len(classes) == 2:
             return cast("NDArray[Any]", xp.astype(labels == classes[1].item(), xp.int8))
         order = np.argsort(classes)
-        return fn.entries(order, fn.searchsorted(as_float(classes[order], "y"), xp.astype(labels, xp.float64)))
+        # Whole numbers stay whole: float64 does not tell large ones apart.
+        whole = classes.dtype.kind in "iu" and xp.isdtype(labels.dtype, "integral")
+        known: NDArray[Any] = classes.astype(np.int64) if whole else as_float(classes, "y")
+        found = xp.astype(labels, xp.int64 if whole else xp.float64)
+        return fn.entries(order, fn.searchsorted(known[order], found))
     if len(classes) == 2:
         return np.asarray(labels == classes[1]).view(np.int8)
     order = np.argsort(classes)

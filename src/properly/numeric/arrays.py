@@ -188,14 +188,15 @@ def constant_like(values: Any, like: Any) -> Any:
 
 
 _WIDEST, _WIDEST_UNALIGNED = 256, 128  # columns that a fused kernel holds at once; where rows begin at any place
+_MOST_ROWS = 2**31 - 2**23  # the kernels number rows in 32 bits, and their last step goes beyond the last row
 
 
 def fused_for(X: Any) -> Any:
-    """`properly.numeric.cuda.fused`, if it takes this array: of PyTorch, on a CUDA card, rows in one piece."""
+    """`properly.numeric.cuda.fused`, if it takes this array: of PyTorch, on a CUDA card, of rows in one piece."""
     if not getattr(X, "is_cuda", False) or X.ndim != 2 or X.stride(1) != 1 or not X.dtype.is_floating_point:
         return None
     widest = _WIDEST_UNALIGNED if X.stride(0) % 4 else _WIDEST
-    return _fused() if 0 < X.shape[1] <= widest else None
+    return _fused() if 0 < X.shape[1] <= widest and X.shape[0] <= _MOST_ROWS else None
 
 
 @cache

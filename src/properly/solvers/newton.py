@@ -100,7 +100,7 @@ def minimise(problem: Problem, start: Array, tol: float, max_iter: int) -> Solut
         if size <= tol * scale and problem.kinked and not fresh:
             (step, size), fresh = renewed(at), True
         if size <= _ROUGH * scale and at.rough and tol < _ROUGH:
-            at = problem.point(at.coef)
+            at, rough = problem.point(at.coef), False  # for good: rounding may have cost more than that
             step, size = direction.step(at)
             continue
         if size <= tol * scale and not direction.incomplete:

@@ -9,7 +9,8 @@ where it is used.
 from __future__ import annotations
 
 import math
-from functools import cache
+from collections.abc import Callable
+from functools import cache, wraps
 from typing import Any
 
 import numpy as np
@@ -145,6 +146,18 @@ def _product(
             tl.store(out + row.to(tl.int64) * M + m, _scores(x, w), mask=inside)
 
 
+def _on_its_card(launch: Callable[..., Any]) -> Callable[..., Any]:
+    """Triton launches on the current card, which X, the first argument, need not be on."""
+
+    @wraps(launch)
+    def launched(X: Any, *more: Any, **named: Any) -> Any:
+        with torch.cuda.device_of(X):
+            return launch(X, *more, **named)
+
+    return launched
+
+
+@_on_its_card
 def gradient(
     X: Any, y: Any, weight: Any, offset: Any, center: Any, coef: Any, formula: tuple[str, float], positive: int,
     *, rough: bool = False,
@@ -171,6 +184,7 @@ def gradient(
     return torch.sum(out, dim=0)[: len(coef)]
 
 
+@_on_its_card
 def moments(X: Any, weight: Any) -> Any:
     """Σ weight x and Σ weight x², in float64, as the rows of a tensor."""
     tiles, stride, shape = _cut(X)
@@ -181,6 +195,7 @@ def moments(X: Any, weight: Any) -> Any:
     return torch.sum(out, dim=0)
 
 
+@_on_its_card
 def product(X: Any, matrix: Any) -> Any:
     """X @ matrix, of NumPy, in float64."""
     out = torch.empty((X.shape[0], matrix.shape[1]), dtype=torch.float64, device=X.device)
