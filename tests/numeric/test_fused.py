@@ -164,7 +164,9 @@ def test_kernels_run_on_the_card_of_the_rows(monkeypatch):
 
 def test_more_rows_than_32_bits_can_number_take_the_plain_path():
     for n, taken in ((2**30, True), (2**31 - 1, False), (2**31, False)):
-        rows = SimpleNamespace(is_cuda=True, ndim=2, shape=(n, 1), stride=lambda _: 1, dtype=torch.float32)
+        rows = SimpleNamespace(
+            is_cuda=True, device="cpu", ndim=2, shape=(n, 1), stride=lambda _: 1, dtype=torch.float32
+        )
         assert (arrays.fused_for(rows) is not None) == taken
 
 
@@ -173,3 +175,19 @@ def test_what_is_not_covered():
     assert fused_engine.fused_sums(engine, kernels.gradient, (softmax, COEF, True)) is None
     assert not fused_engine.covers(engine, softmax, False)
     assert engine.rough(softmax) is None
+
+
+def test_where_triton_cannot_compile_the_plain_path_is_taken(monkeypatch):
+    def fails(device):
+        raise RuntimeError("Failed to find C compiler.\nMore lines.")
+
+    monkeypatch.setattr(fused, "try_out", fails)
+    arrays._fused.cache_clear()
+    try:
+        with pytest.warns(UserWarning, match=r"cannot compile for cpu \(RuntimeError: Failed to find C compiler\.\)"):
+            assert arrays._fused("cpu") is None
+        assert arrays._fused("cpu") is None  # told once
+    finally:
+        arrays._fused.cache_clear()
+    monkeypatch.undo()
+    assert arrays._fused(torch.device(DEVICE)) is fused

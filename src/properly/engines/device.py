@@ -107,7 +107,7 @@ class DeviceEngine(MemoryEngine):
         self._require_finite()
         n, rows = self.X.shape[0], self.block_rows
         if fused_for(self.X) is not None:
-            rows = max(rows, self.block_bytes // _SCORE_BYTES)
+            rows = max(rows, min(_COPIES * rows, self.block_bytes // _SCORE_BYTES))
         if n <= rows:
             return function(self.rows(slice(None)))
         result: Any = None

@@ -12,6 +12,7 @@ formula must not branch on them.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any
@@ -196,14 +197,26 @@ def fused_for(X: Any) -> Any:
     if not getattr(X, "is_cuda", False) or X.ndim != 2 or X.stride(1) != 1 or not X.dtype.is_floating_point:
         return None
     widest = _WIDEST_UNALIGNED if X.stride(0) % 4 else _WIDEST
-    return _fused() if 0 < X.shape[1] <= widest and X.shape[0] <= _MOST_ROWS else None
+    return _fused(X.device) if 0 < X.shape[1] <= widest and X.shape[0] <= _MOST_ROWS else None
 
 
 @cache
-def _fused() -> Any:
+def _fused(device: Any) -> Any:
+    """The kernels, if Triton is there and compiles for this card: it needs a C compiler, and not too old a card."""
     try:
         from properly.numeric.cuda import fused
     except ImportError:  # PyTorch without Triton
+        return None
+    try:
+        fused.try_out(device)
+    except Exception as error:
+        reason = str(error).strip().partition("\n")[0]
+        warnings.warn(
+            f"Triton cannot compile for {device} ({type(error).__name__}: {reason}), so that X is converted block by "
+            "block, which takes several times as long; install a C compiler, or another version of PyTorch.",
+            UserWarning,
+            stacklevel=2,
+        )
         return None
     return fused
 

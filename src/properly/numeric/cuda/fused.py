@@ -206,6 +206,11 @@ def product(X: Any, matrix: Any) -> Any:
     return out
 
 
+def try_out(device: Any) -> None:
+    """Compile and run the smallest kernel; any error is that of Triton."""
+    moments(torch.ones((1, 1), dtype=torch.float64, device=device), None)
+
+
 def _cut(X: Any) -> tuple[int, int, dict[str, int]]:
     """The number of tiles, the distance between rows in the unit of ALIGNED values, and the shape of the tiles."""
     n, k = X.shape
