@@ -1,5 +1,6 @@
 """Spark: frames and vectors, faults, and the estimator of Spark ML."""
 
+import pickle
 import sys
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 from properly.calibration import PlattScaling
 from properly.engines import Spark, SparkEngine
+from properly.engines.arrow import Columns, pickled_parts
 from properly.linear import GEVCanonicalRegression, ProperLinearClassifier
 
 ml = pytest.importorskip("pyspark.ml", reason='Spark is not installed: pip install "properly[spark]"')
@@ -112,6 +114,20 @@ def test_the_estimator_of_spark_ml(frame, tmp_path):
     assert loaded.estimator.C == 0.5
     assert loaded.getWeightCol() == "weight"
     assert loaded.uid == classifier.uid
+
+
+def test_parts_of_vectors_are_as_large_as_those_of_columns():
+    """About 16 MiB: a part that counts a vector as one number could be larger than the memory of a worker."""
+    import pyarrow as pa
+
+    wide = np.random.default_rng(0).normal(size=(60_000, 100))
+    lists = pa.FixedSizeListArray.from_arrays(pa.array(wide.ravel()), 100).cast(pa.list_(pa.float64()))
+    rows = pa.RecordBatch.from_pydict({"features": lists, "label": pa.array(np.arange(60_000) % 2)})
+    batches = [rows.slice(start, 5_000) for start in range(0, 60_000, 5_000)]
+    columns = Columns.chosen(["features", "label"], "the frame", "features", "label")
+    parts = [pickle.loads(each["part"][0].as_py()) for each in pickled_parts(columns, True, iter(batches))]
+    assert [len(part.y) for part in parts] == [25_000, 25_000, 10_000]
+    np.testing.assert_array_equal(np.concatenate([part.X for part in parts]), wide)
 
 
 @pytest.mark.parametrize(("estimator", "named"), [("logistic", "'logistic'"), (PlattScaling(), "a PlattScaling")])

@@ -103,9 +103,13 @@ def pickled_parts(columns: Columns, vectors: bool, batches: Iterator[Any]) -> It
         waiting.clear()
         return pa.RecordBatch.from_pydict({"part": [pickle.dumps(part, protocol=5)]})
 
+    def width(batch: Any) -> int:
+        lists = batch.column(columns.features[0]) if vectors else None
+        return len(columns.features) if lists is None else len(lists.flatten()) // batch.num_rows
+
     for batch in batches:
         waiting += [batch.rename_columns(columns.names)] if batch.num_rows else []
-        if sum(each.num_rows for each in waiting) >= rows_a_part(len(columns.features)):
+        if waiting and sum(each.num_rows for each in waiting) >= rows_a_part(width(waiting[0])):
             yield together()
     if waiting:
         yield together()
