@@ -113,6 +113,8 @@ def against_best(records: dict[Any, Any], means: pd.DataFrame, test_rows: dict[A
     """Ours and the best peer of each table; the standard error knows that a row is in the tests of several splits."""
     lines = ["| table | best peer | ratio | difference | ± standard error | |", "|---|---|---:|---:|---:|---|"]
     for name, losses in means.dropna(subset=[OURS]).iterrows():
+        if losses.drop(OURS).isna().all():
+            continue
         peer = losses.drop(OURS).idxmin()
         splits = [split for table, split in test_rows if table == name and _both(records, name, split, peer)]
         if not splits:
