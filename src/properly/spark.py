@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from properly.calibration.base import Calibrator
 from properly.engines import Spark
 from properly.engines.description import Part
 from properly.engines.partitioned import mapped
@@ -86,13 +87,13 @@ class _Columns(
 
 
 class SparkClassifier(_Columns, Estimator):
-    """A linear model of this library as a `pyspark.ml.Estimator`.
+    """A linear model or a calibrator of this library as a `pyspark.ml.Estimator`.
 
     Parameters
     ----------
-    estimator : linear classifier
-        What is fitted, such as `ProperLinearClassifier` or `GEVCanonicalRegression`. Its own parameters are parameters
-        of Spark as well: ``ParamGridBuilder().addGrid(classifier.C, [0.1, 1.0])``.
+    estimator : linear classifier or calibrator
+        What is fitted, such as `ProperLinearClassifier`, `GEVCanonicalRegression` or `PlattScaling`. Its own parameters
+        are parameters of Spark as well: ``ParamGridBuilder().addGrid(classifier.C, [0.1, 1.0])``.
     featuresCol : str, default "features"
         The column of vectors.
     inputCols : list of str, optional
@@ -113,9 +114,11 @@ class SparkClassifier(_Columns, Estimator):
     """
 
     def __init__(self, estimator: Any, **columns: Any) -> None:
-        if not isinstance(estimator, LinearEstimator):
+        if not isinstance(estimator, LinearEstimator | Calibrator):
             given = repr(estimator) if isinstance(estimator, str) else f"a {type(estimator).__name__}"
-            raise TypeError(f"estimator must be a linear classifier, such as ProperLinearClassifier(), got {given}.")
+            raise TypeError(
+                f"estimator must be a linear classifier or a calibrator, such as ProperLinearClassifier(), got {given}."
+            )
         super().__init__(estimator, **columns)
         for name in estimator.get_params(deep=False):
             setattr(self, name, Param(self, name, f"{name} of {type(estimator).__name__}"))

@@ -11,6 +11,7 @@ from properly.calibration import PlattScaling
 from properly.engines import Spark, SparkEngine
 from properly.engines.arrow import Columns, pickled_parts
 from properly.linear import GEVCanonicalRegression, ProperLinearClassifier
+from properly.tree import ProperTreeClassifier
 
 ml = pytest.importorskip("pyspark.ml", reason='Spark is not installed: pip install "properly[spark]"')
 pytestmark = pytest.mark.xdist_group("spark")
@@ -130,12 +131,22 @@ def test_parts_of_vectors_are_as_large_as_those_of_columns():
     np.testing.assert_array_equal(np.concatenate([part.X for part in parts]), wide)
 
 
-@pytest.mark.parametrize(("estimator", "named"), [("logistic", "'logistic'"), (PlattScaling(), "a PlattScaling")])
+@pytest.mark.parametrize(("estimator", "named"), [("logistic", "'logistic'"), (ProperTreeClassifier(), "a ProperTree")])
 def test_other_estimators_are_refused(spark, estimator, named):
     from properly.spark import SparkClassifier
 
-    with pytest.raises(TypeError, match=f"must be a linear classifier, such as ProperLinearClassifier.*got {named}"):
+    with pytest.raises(TypeError, match=f"must be a linear classifier or a calibrator, such as .*got {named}"):
         SparkClassifier(estimator)
+
+
+def test_a_calibrator_as_an_estimator(frame):
+    from properly.spark import SparkClassifier
+
+    model = SparkClassifier(PlattScaling(input="score"), inputCols=NAMES[:1], labelCol="word").fit(frame)
+    found = model.transform(frame).select(NAMES[0], "probability").collect()
+    score, p = (np.array([row[k] for row in found]) for k in (0, 1))
+    whole = PlattScaling(input="score").fit(X[:, 0], np.where(Y > 0, "yes", "no"))
+    np.testing.assert_allclose(p, whole.predict_proba(score), atol=1e-9)
 
 
 @pytest.mark.slow

@@ -124,8 +124,9 @@ class DeviceEngine(MemoryEngine):
         xp = namespace(self.X)
         if not xp.isdtype(self.X.dtype, "real floating"):
             return
+        kind = xp.float64 if self.X.dtype == xp.float64 else xp.float32  # half precision would overflow
         with np.errstate(all="ignore"):
-            total = float(xp.sum(self.X))
+            total = float(xp.sum(self.X, dtype=kind))
         if not math.isfinite(total) and anywhere(~xp.isfinite(self.X)):
             raise ValueError("X must be finite; drop or impute missing values first.")
 
