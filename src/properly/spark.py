@@ -14,7 +14,6 @@ from properly.calibration.base import Calibrator
 from properly.engines import Spark
 from properly.engines.description import Part
 from properly.engines.partitioned import mapped
-from properly.engines.spark import column_of
 from properly.inputs.optional import require
 from properly.kernels import Block
 from properly.linear.estimator import LinearEstimator
@@ -151,10 +150,8 @@ class SparkModel(_Columns, Model):
         rows, classes = Spark(dataset, features=self._features()), self.estimator.classes_.tolist()
         numbers = [f"p{k}" for k in range(len(classes))]
         kind = f"struct<{', '.join(f'{name}: double' for name in numbers)}, place: int>"
-        predicted = sql.pandas_udf(_prediction(self.estimator, rows.vectors), kind)
-        result = dataset.withColumn(
-            self.uid, predicted(sql.struct(*(column_of(dataset, name) for name in rows.columns.features)))
-        )
+        predicted = sql.pandas_udf(_prediction(self.estimator), kind)
+        result = dataset.withColumn(self.uid, predicted(rows.X))
         probability = array_to_vector(sql.array(*(result[self.uid][name] for name in numbers)))
         labels = classes if isinstance(classes[0], str) else list(map(float, classes))
         prediction = sql.element_at(sql.array(*map(sql.lit, labels)), result[self.uid]["place"] + 1)
@@ -162,16 +159,16 @@ class SparkModel(_Columns, Model):
         return result.withColumn(self.getPredictionCol(), prediction).drop(self.uid)
 
 
-def _prediction(estimator: Any, vectors: bool) -> Any:
-    """What Spark calls with batches of rows."""
+def _prediction(estimator: Any) -> Any:
+    """What Spark calls with batches of rows, each a list of its features."""
 
-    def predicted(frame: pd.DataFrame) -> pd.DataFrame:
-        X = np.stack(frame.iloc[:, 0]) if vectors and len(frame) else frame.to_numpy()
+    def predicted(rows: pd.Series) -> pd.DataFrame:
+        X = np.stack(rows) if len(rows) else np.empty((0, estimator.n_features_in_))
         result = mapped(estimator, _probabilities_and_places(estimator), Part(X, place="the frame"), 0)
         table = pd.DataFrame(result[:, :-1], columns=[f"p{k}" for k in range(result.shape[1] - 1)])
         return table.assign(place=result[:, -1].astype(np.int32))
 
-    predicted.__annotations__ = {"frame": pd.DataFrame, "return": pd.DataFrame}
+    predicted.__annotations__ = {"rows": pd.Series, "return": pd.DataFrame}
     return predicted
 
 

@@ -1,16 +1,19 @@
 """Spark: frames and vectors, faults, and the estimator of Spark ML."""
 
-import pickle
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from properly import kernels
 from properly.calibration import PlattScaling
 from properly.engines import Spark, SparkEngine
-from properly.engines.arrow import Columns, pickled_parts
+from properly.engines.arrow import gathered
+from properly.kernels import LinearModel
 from properly.linear import GEVCanonicalRegression, ProperLinearClassifier
+from properly.losses import Composite, LogLoss
 from properly.tree import ProperTreeClassifier
 
 ml = pytest.importorskip("pyspark.ml", reason='Spark is not installed: pip install "properly[spark]"')
@@ -36,19 +39,92 @@ def vectors(frame):
     return VectorAssembler(inputCols=NAMES, outputCol="features").transform(frame)
 
 
-def persistent(spark):
-    return spark.sparkContext._jsc.getPersistentRDDs().size()
+def kept(spark):
+    """How many RDDs, and how many files with rows."""
+    files = list(Path(spark.conf.get("spark.local.dir")).rglob("properly-*"))
+    return spark.sparkContext._jsc.getPersistentRDDs().size(), len(files)
 
 
 def test_vectors_and_release(spark, vectors):
     vectors.count()
-    before = persistent(spark)
+    before = kept(spark)
     model = ProperLinearClassifier(tol=1e-12).fit(Spark(vectors, target="label", features="features"))
     np.testing.assert_allclose(model.coef_, ProperLinearClassifier(tol=1e-12).fit(X, Y).coef_, atol=1e-9)
-    assert persistent(spark) == before
+    assert kept(spark) == before
     with pytest.raises(ValueError, match="column 'z' has missing values"):
         ProperLinearClassifier().fit(Spark(vectors.selectExpr("label", "cast(null as double) z"), target="label"))
-    assert persistent(spark) == before
+    assert kept(spark) == before
+
+
+def engine_of(frame):
+    data = Spark(frame, target="label", features=NAMES)
+    return SparkEngine.of_training_data(ProperLinearClassifier(), data, None, None, None)[0]
+
+
+def test_files_that_are_gone_are_read_anew(spark, frame):
+    """As when a task comes to a machine that does not have them."""
+    engine = engine_of(frame)
+    score = np.zeros((1, 4))
+    model = LinearModel(Composite(LogLoss()))
+    before = engine.reduce(kernels.newton, model, score, True, (False,))
+    folders = list(Path(spark.conf.get("spark.local.dir")).rglob(engine.folder))
+    files = [file for folder in folders for file in folder.iterdir()]
+    assert files
+    for file in files:
+        file.unlink()
+    after = engine.reduce(kernels.newton, model, score, True, (False,))
+    engine.release()
+    np.testing.assert_array_equal(after.gradient, before.gradient)
+    np.testing.assert_array_equal(after.hessians, before.hessians)
+
+
+def test_settings_are_those_of_the_user_again(spark, frame):
+    name = "spark.sql.execution.arrow.maxRecordsPerBatch"
+    for value in ("777", None):
+        spark.conf.unset(name) if value is None else spark.conf.set(name, value)
+        ProperLinearClassifier().fit(Spark(frame, target="label", features=NAMES))
+        assert spark.conf.get(name, None) == value
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        ("array(1.0, 2.0) z", None),
+        ("array(1, 2L, null) z", "column 'z' has missing values"),
+        ("cast(null as array<double>) z", "column 'z' has missing values"),
+        (
+            "if(label > 0, array(1.0), array(1.0, 2.0)) z",
+            r"column 'z' has vectors of different lengths, \[.*\], in the",
+        ),
+        ("array('1') z", "column 'z' holds string in the frame, not numbers; encode or leave it out"),
+        ("'1' z", "column 'z' holds string in the frame, not numbers; encode or leave it out"),
+        ("cast(a as float) z", None),
+        ("cast(a as decimal(9, 4)) z", None),
+    ],
+)
+def test_what_columns_may_hold(frame, column, message):
+    rows = frame.selectExpr("label", column)
+    if message is None:
+        z = np.array([row["z"] for row in rows.collect()], dtype=float).reshape(N, -1)
+        whole = ProperLinearClassifier(tol=1e-12).fit(z, [row["label"] for row in rows.collect()])
+        model = ProperLinearClassifier(tol=1e-12).fit(Spark(rows, target="label", features="z"))
+        np.testing.assert_allclose(model.coef_, whole.coef_, atol=1e-9)
+    else:
+        with pytest.raises(ValueError, match=message):
+            ProperLinearClassifier().fit(Spark(rows, target="label", features="z"))
+
+
+def test_sparse_vectors(spark):
+    from pyspark.ml.linalg import Vectors
+
+    rows = [
+        (Vectors.sparse(3, [0, 2], [x[0], x[2]]) if x[1] > 0 else Vectors.dense(x), y)
+        for x, y in zip(X, Y, strict=True)
+    ]
+    new = np.where((X[:, 1] > 0)[:, None] * np.array([False, True, False]), 0.0, X)
+    vectors = spark.createDataFrame([(vector, float(y)) for vector, y in rows], ["features", "label"])
+    model = ProperLinearClassifier(tol=1e-12).fit(Spark(vectors, target="label", features="features"))
+    np.testing.assert_allclose(model.coef_, ProperLinearClassifier(tol=1e-12).fit(new, Y).coef_, atol=1e-9)
 
 
 def test_what_is_refused(frame):
@@ -73,8 +149,7 @@ def test_a_task_that_fails_once_changes_nothing(frame, tmp_path):
 
     cloudpickle.register_pickle_by_value(sys.modules[__name__])  # the workers cannot import the tests
     try:
-        data = Spark(frame, target="label", features=NAMES)
-        engine, _ = SparkEngine.of_training_data(ProperLinearClassifier(), data, None, None, None)
+        engine = engine_of(frame)
         mark = str(tmp_path / "failed")
 
         def total(part, number, mark=None):
@@ -125,10 +200,10 @@ def test_parts_of_vectors_are_as_large_as_those_of_columns():
     lists = pa.FixedSizeListArray.from_arrays(pa.array(wide.ravel()), 100).cast(pa.list_(pa.float64()))
     rows = pa.RecordBatch.from_pydict({"features": lists, "label": pa.array(np.arange(60_000) % 2)})
     batches = [rows.slice(start, 5_000) for start in range(0, 60_000, 5_000)]
-    columns = Columns.chosen(["features", "label"], "the frame", "features", "label")
-    parts = [pickle.loads(each["part"][0].as_py()) for each in pickled_parts(columns, True, iter(batches))]
-    assert [len(part.y) for part in parts] == [25_000, 25_000, 10_000]
-    np.testing.assert_array_equal(np.concatenate([part.X for part in parts]), wide)
+    parts = list(gathered(batches))
+    assert [part.num_rows for part in parts] == [25_000, 25_000, 10_000]
+    assert pa.Table.from_batches(parts).equals(pa.Table.from_batches(batches).combine_chunks())
+    assert list(gathered([])) == list(gathered([rows[:0]])) == []
 
 
 @pytest.mark.parametrize(("estimator", "named"), [("logistic", "'logistic'"), (ProperTreeClassifier(), "a ProperTree")])

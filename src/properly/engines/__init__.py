@@ -23,7 +23,8 @@ from properly.engines.folds import KeyedFolds
 from properly.engines.memory import MemoryEngine
 from properly.engines.partitioned import PartitionedEngine
 from properly.engines.room import block_bytes
-from properly.engines.spark import Spark, SparkEngine
+from properly.engines.spark import SparkEngine
+from properly.engines.spark_frame import Spark
 from properly.engines.stream import Stream, StreamEngine
 from properly.kernels import Block
 from properly.numeric.arrays import is_foreign

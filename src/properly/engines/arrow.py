@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,7 +50,12 @@ class Columns(NamedTuple):
     @property
     def names(self) -> list[str]:
         """All of them, once each."""
-        return list(dict.fromkeys([*self.features, *(name for name in self[1:] if isinstance(name, str))]))
+        return list(dict.fromkeys([*self.features, *self.roles]))
+
+    @property
+    def roles(self) -> list[str]:
+        """Those that mean something else than a feature, once each."""
+        return list(dict.fromkeys(name for name in self[1:] if isinstance(name, str)))
 
     def part(self, batch: Any, place: str, encoder: Any = None) -> Part:
         """The rows of a batch of Arrow; `encoder` turns a table of the features into numbers."""
@@ -69,50 +74,36 @@ class Columns(NamedTuple):
         )
         return Part(X, y, weight, offset, group, place)
 
-    def part_of_vectors(self, batch: Any, place: str) -> Part:
-        """The same where the only feature is a column of lists of numbers, all of one length."""
-        lists = batch.column(self.features[0])
-        lengths = lists.value_lengths().unique().to_pylist()
-        if len(lengths) > 1:
-            raise ValueError(f"the vectors of {self.features[0]!r} have different lengths in {place}: {lengths}.")
+    def part_of_lists(self, batch: Any, place: str) -> Part:
+        """The same where the columns are lists of the features, all of one length, and the other roles."""
+        lists, batch = batch.column(0), batch.select(range(1, batch.num_columns)).rename_columns(self.roles)
+        lengths = [0] if not batch.num_rows else lists.value_lengths().unique().to_pylist()
+        if lists.null_count or len(lengths) > 1:
+            what = "has missing values" if lists.null_count else f"has vectors of different lengths, {lengths},"
+            raise ValueError(f"column {self.features[0]!r} {what} in {place}; drop or mend such rows first.")
+        values = lists.flatten()
+        if values.null_count:
+            first = values.is_null().index(True).as_py() % lengths[0]
+            name = self.features[first if len(self.features) == lengths[0] else 0]
+            raise ValueError(f"column {name!r} has missing values in {place}; drop or impute such rows first.")
         part = self._replace(features=[]).part(batch, place)
-        X = _numbers(lists.flatten(), self.features[0], place).reshape(batch.num_rows, -1)
-        return part._replace(X=X)
+        return part._replace(X=values.to_numpy().reshape(batch.num_rows, lengths[0]))
 
 
 def rows_a_part(n_features: int) -> int:
     return max(1, _PART_BYTES // (8 * max(1, n_features)))
 
 
-def pickled_parts(columns: Columns, vectors: bool, batches: Iterator[Any]) -> Iterator[Any]:
-    """Arrow's batches as pickled parts of about 16 MiB in batches of their own, or the error that their rows make.
-
-    The columns of the batches come in the order of their names.
-    """
-    import pyarrow as pa
-
+def gathered(batches: Iterable[Any]) -> Iterator[Any]:
+    """Small batches, whose first column holds lists of the features, in batches of the size of a part."""
+    pa = require("pyarrow", "arrow")
     waiting: list[Any] = []
-
-    def together() -> Any:
-        part: Any
-        try:
-            batch = pa.Table.from_batches(waiting).combine_chunks().to_batches()[0]
-            part = (columns.part_of_vectors if vectors else columns.part)(batch, "the frame").converted()
-        except (TypeError, ValueError) as error:
-            part = ValueError(str(error))
-        waiting.clear()
-        return pa.RecordBatch.from_pydict({"part": [pickle.dumps(part, protocol=5)]})
-
-    def width(batch: Any) -> int:
-        lists = batch.column(columns.features[0]) if vectors else None
-        return len(columns.features) if lists is None else len(lists.flatten()) // batch.num_rows
-
-    for batch in batches:
-        waiting += [batch.rename_columns(columns.names)] if batch.num_rows else []
-        if waiting and sum(each.num_rows for each in waiting) >= rows_a_part(width(waiting[0])):
-            yield together()
-    if waiting:
-        yield together()
+    for batch in chain(batches, [None]):
+        waiting += [batch] if batch is not None and batch.num_rows else []
+        n_features = len(waiting[0].column(0).flatten()) // len(waiting[0]) if waiting else 0
+        if waiting and (batch is None or sum(map(len, waiting)) >= rows_a_part(n_features)):
+            yield pa.Table.from_batches(waiting).combine_chunks().to_batches()[0]
+            waiting = []
 
 
 def _labels(column: Any) -> NDArray[Any]:

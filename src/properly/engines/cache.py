@@ -8,7 +8,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, Self, TypeVar, cast
+from uuid import uuid4
 
 import numpy as np
 
@@ -18,65 +19,70 @@ T = TypeVar("T")
 _ALIGNMENT = 64  # bytes, to which arrays begin
 
 
-class PartCache:
-    """A folder that only this user can read, with a file for every part; removed at the end, or with the process.
+class StoredPart(NamedTuple):
+    """A file of numbers, and nothing that could run; what the arrays in it are, and where each begins and ends.
 
     Arrays are mapped from the file, without a copy: the system reads what is used, and may forget it.
     """
 
-    def __init__(self, folder: str) -> None:
-        if not Path(folder).is_dir():
-            raise ValueError(f"cache must be an existing folder on a local disk, got {folder!r}.")
-        self._folder = TemporaryDirectory(prefix="properly-", dir=folder, ignore_cleanup_errors=True)
-        # What arrays are, and where their numbers begin and end in the file: the disk holds nothing that could run.
-        self._parts: dict[int, tuple[bytes, list[tuple[int, int]]]] = {}
-        self.complete = False
+    number: int
+    path: str
+    head: bytes
+    ends: tuple[tuple[int, int], ...]
 
-    @property
-    def numbers(self) -> list[int]:
-        """Of the parts, in their order."""
-        return sorted(self._parts)
-
-    def keeping(self, function: Callable[[Part, int], T]) -> Callable[[Part, int], T]:
-        """The same function, which also writes every part that it sees."""
-
-        def keep(part: Part, number: int) -> T:
-            part = part.converted()
-            self._write(part, number)
-            return function(part, number)
-
-        return keep
-
-    def _write(self, part: Part, number: int) -> None:
+    @classmethod
+    def written(cls, folder: str, part: Part, number: int) -> Self:
+        """The part in a new file of the folder."""
         buffers: list[pickle.PickleBuffer] = []
+        part = part.converted()
         part = part._replace(y=_as_plain_texts(part.y), group=_as_plain_texts(part.group))
         head = pickle.dumps(part, protocol=5, buffer_callback=buffers.append)
-        ends = []
+        path, ends = f"{folder}/{uuid4().hex}", []
         try:
-            with open(self._path(number), "wb") as file:
+            with open(path, "wb") as file:
                 for piece in (each.raw() for each in buffers):
                     file.write(bytes(-file.tell() % _ALIGNMENT))
                     ends.append((file.tell(), file.tell() + len(piece)))
                     file.write(piece)
         except OSError as error:
-            raise OSError(f"the cache in {self._folder.name} cannot be written: {error}") from error
-        self._parts[number] = head, ends
+            raise OSError(f"rows cannot be kept in {folder}: {error}") from error
+        return cls(number, path, head, tuple(ends))
 
-    def part(self, number: int) -> Part:
-        head, ends = self._parts[number]
-        if not any(begin < end for begin, end in ends):  # no rows: nothing can be mapped
-            return cast(Part, pickle.loads(head, buffers=[b""] * len(ends)))
-        with open(self._path(number), "rb") as file:
+    def part(self) -> Part:
+        if not any(begin < end for begin, end in self.ends):  # no rows: nothing can be mapped
+            return cast(Part, pickle.loads(self.head, buffers=[b""] * len(self.ends)))
+        with open(self.path, "rb") as file:
             whole = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-        return cast(Part, pickle.loads(head, buffers=[whole[begin:end] for begin, end in ends]))
+        return cast(Part, pickle.loads(self.head, buffers=[whole[begin:end] for begin, end in self.ends]))
+
+
+class PartCache:
+    """A folder that only this user can read, with a file for every part; removed at the end, or with the process."""
+
+    def __init__(self, folder: str) -> None:
+        if not Path(folder).is_dir():
+            raise ValueError(f"cache must be an existing folder on a local disk, got {folder!r}.")
+        self._folder = TemporaryDirectory(prefix="properly-", dir=folder, ignore_cleanup_errors=True)
+        self._parts: dict[int, StoredPart] = {}
+        self.complete = False
+
+    def keeping(self, function: Callable[[Part, int], T]) -> Callable[[Part, int], T]:
+        """The same function, which also writes every part that it sees."""
+
+        def keep(part: Part, number: int) -> T:
+            self._parts[number] = StoredPart.written(self._folder.name, part, number)
+            return function(part.converted(), number)
+
+        return keep
+
+    def parts(self) -> list[StoredPart]:
+        """In the order of their numbers."""
+        return [self._parts[number] for number in sorted(self._parts)]
 
     def close(self) -> None:
         self._parts = {}
         with suppress(OSError):
             self._folder.cleanup()
-
-    def _path(self, number: int) -> str:
-        return f"{self._folder.name}/{number}"
 
 
 def _as_plain_texts(labels: Any) -> Any:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 
-import numpy as np
-
 from properly.engines.base import Given
+from properly.engines.dask_parts import DaskParts
 from properly.engines.description import Part
 from properly.engines.partitioned import PartitionedEngine, mapped, no_rows
-from properly.inputs.frames import is_frame
 from properly.inputs.optional import require
 from properly.kernels import Block
 
@@ -31,19 +28,9 @@ class DaskEngine(PartitionedEngine):
     def __init__(
         self, X: Any, y: Given = None, sample_weight: Given = None, offset: Given = None, group: Given = None
     ) -> None:
-        if not is_frame(X):
-            X = X.rechunk({1: -1}) if X.ndim == 2 else X[:, None]
-        elif X.ndim == 1:
-            X = X.to_frame()
-        elif all(isinstance(name, str) for name in X.columns):
-            self.feature_names = list(X.columns)
-        self.chunks = (math.nan,) * X.npartitions if is_frame(X) else X.chunks[0]
-        self.n_rows = None if np.isnan(self.chunks).any() else sum(self.chunks)
-        columns = {"y": y, "sample_weight": sample_weight, "offset": offset, "group": group}
-        aligned = [self._aligned(each, name) for name, each in columns.items()]
-        loaded = require("dask", "dask").delayed(_loaded)
-        parts = zip(_delayed(X), *aligned, strict=True)
-        self.parts: list[Any] = [loaded(f"part {number} of X", *part) for number, part in enumerate(parts)]
+        found = DaskParts(X, y=y, sample_weight=sample_weight, offset=offset, group=group)
+        self.parts, self.chunks = found.parts, found.chunks
+        self.feature_names, self.n_rows = found.feature_names, found.n_rows
 
     def keep(self) -> None:
         """From here on the parts are on the workers."""
@@ -75,21 +62,6 @@ class DaskEngine(PartitionedEngine):
         ]
         return array.concatenate(results, allow_unknown_chunksizes=True)
 
-    def _aligned(self, values: Any, name: str) -> list[Any]:
-        """The parts of labels, weights or offsets that belong to those of X."""
-        if values is None:
-            return [None] * len(self.chunks)
-        if not hasattr(values, "to_delayed"):
-            raise ValueError(f"{name} must be a Dask array or series, like X, got a {type(values).__name__}.")
-        if hasattr(values, "rechunk") and not np.isnan((*self.chunks, *values.chunks[0])).any():
-            if sum(values.chunks[0]) != sum(self.chunks):
-                raise ValueError(f"{name} has {sum(values.chunks[0])} rows, X has {sum(self.chunks)}.")
-            values = values.rechunk({0: self.chunks} | ({1: -1} if values.ndim == 2 else {}))
-        parts = _delayed(values)
-        if len(parts) != len(self.chunks):
-            raise ValueError(f"{name} has {len(parts)} partitions, X has {len(self.chunks)}; give both the same ones.")
-        return parts
-
     def _result(self, future: Any) -> Any:
         """The result of a task; an error if the scheduler is gone."""
         silent = 0  # seconds
@@ -103,12 +75,3 @@ class DaskEngine(PartitionedEngine):
                     break
                 silent = 0 if self.client.status == "running" else silent + 1
         raise ConnectionError("the Dask scheduler no longer answers; start it again, connect a new client, and refit.")
-
-
-def _delayed(values: Any) -> list[Any]:
-    """The parts, as they are: of every column by itself, Dask would join other small files."""
-    return list(np.ravel(values.to_delayed(optimize_graph=False)))
-
-
-def _loaded(place: str, X: Any, y: Any, weight: Any, offset: Any, group: Any) -> Part:
-    return Part(X, y, weight, offset, group, place).converted()

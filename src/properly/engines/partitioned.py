@@ -25,7 +25,7 @@ from properly.numeric.probabilities import Array
 
 T = TypeVar("T")
 PARTS_A_SOURCE = 2**32  # parts are numbered anew in every file, row group or partition
-_SAMPLE_ROWS = 2**19  # about so many are drawn where the number of rows is known beforehand
+_SAMPLE_ROWS = 2**18  # about so many are drawn where the number of rows is known beforehand
 
 
 class PartitionedEngine(Engine):

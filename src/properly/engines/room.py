@@ -1,15 +1,19 @@
-"""How much memory blocks on a card may take, and what is said when there is none left."""
+"""How much memory blocks may take: on a card, and on workers."""
 
 from __future__ import annotations
 
+import ctypes
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cache
 from typing import TypeVar
 
 from properly.inputs.options import checked_count
 
 T = TypeVar("T")
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of mallopt, in malloc.h
 _BLOCK_BYTES: ContextVar[int | None] = ContextVar("_BLOCK_BYTES", default=None)
 
 
@@ -47,3 +51,17 @@ def within_memory(work: Callable[[], T], what: str, needed: int, remedy: str) ->
     raise MemoryError(
         f"the card has no room for {what}, about {needed / 2**20:,.1f} MiB beside the data ({reason}); {remedy}"
     )
+
+
+@cache
+def reuse_memory() -> None:
+    """Let this process keep up to 64 MiB that it has freed, for the next block.
+
+    Dask has its workers return every freed page to the system, and Python workers of Spark return most; to get
+    them back then takes longer than the sums. Only the C library of GNU is asked, as others have other rules.
+    """
+    if sys.platform == "linux":
+        c_library = ctypes.CDLL(None)
+        if hasattr(c_library, "mallopt"):
+            c_library.mallopt(_TRIM_THRESHOLD, 2**26)
+            c_library.mallopt(_MMAP_THRESHOLD, 2**24)

@@ -1,67 +1,31 @@
-"""Spark data frames: their rows are kept by Spark as blocks of numbers, and only sums come to the driver."""
+"""Spark data frames: their rows are kept on the disks of the executors, and only sums come to the driver."""
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Callable, Iterator, Sequence
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
+from uuid import uuid4
 
-from properly.engines.arrow import Columns, pickled_parts
 from properly.engines.base import Engine, Given
+from properly.engines.cache import StoredPart
 from properly.engines.description import Part
-from properly.engines.partitioned import PARTS_A_SOURCE, PartitionedEngine, refuse_beside
-from properly.inputs.optional import require
+from properly.engines.partitioned import PartitionedEngine, refuse_beside
+from properly.engines.room import reuse_memory
+from properly.engines.spark_frame import Spark, visited
 
 T = TypeVar("T")
 
 
-class Spark:
-    """A Spark data frame, and which of its columns mean what: what `fit` takes as X.
-
-    Parameters
-    ----------
-    frame : pyspark.sql.DataFrame
-        Of a classic session, not of Spark Connect.
-    target : str
-        The column with the labels.
-    features : list of str, or str, optional
-        The columns used, by default all others; or the one column that holds vectors or arrays.
-    sample_weight, offset : str, optional
-        The columns with weights and offsets.
-    group : str, optional
-        A column of any labels, such as a customer or a region. Rows with the same one stay together in the folds of a
-        cross-validation, and are judged together by an audit.
-
-    Notes
-    -----
-    The first pass turns the rows into blocks of numbers, which Spark keeps in memory, and on disk where memory is
-    short, until the fit ends. There is one task for every core, since each takes a while to start.
-    """
-
-    def __init__(
-        self,
-        frame: Any,
-        *,
-        target: str | None = None,
-        features: Sequence[str] | str | None = None,
-        sample_weight: str | None = None,
-        offset: str | None = None,
-        group: str | None = None,
-    ) -> None:
-        if ".connect." in type(frame).__module__:
-            raise ValueError("a frame of Spark Connect cannot keep parts on its workers; use a classic session.")
-        self.columns = Columns.chosen(frame.columns, "the frame", features, target, sample_weight, offset, group)
-        kinds = [frame.schema[name].dataType.typeName() for name in self.columns.features]
-        self.vectors = kinds in (["vectorudt"], ["array"])
-        # Spark itself does not find all names again: those with dots.
-        self.frame = frame.select(*(column_of(frame, name).alias(f"c{k}") for k, name in enumerate(self.columns.names)))
-
-
 class SparkEngine(PartitionedEngine):
-    """The blocks of a frame, in a persistent RDD."""
+    """The rows of a frame as parts: read from it anew, or kept in files that the workers of a machine share."""
 
     counts_rows = True
+    kept: Any = None  # an RDD of parts in files
 
     def __init__(
         self, X: Any, y: Given = None, sample_weight: Given = None, offset: Given = None, group: Given = None
@@ -70,44 +34,59 @@ class SparkEngine(PartitionedEngine):
             raise ValueError("wrap the frame: X = properly.engines.Spark(frame, target=...).")
         inside = "the frame: name its column in Spark(frame, ...)"
         refuse_beside(inside, y=y, sample_weight=sample_weight, offset=offset, group=group)
-        cores = X.frame.sparkSession.sparkContext.defaultParallelism
-        packed = X.frame.coalesce(cores).mapInArrow(partial(pickled_parts, X.columns, X.vectors), "part binary")
-        self.parts = packed.rdd.map(_unpacked)
+        self.context = X.frame.sparkSession.sparkContext
+        self.frame, self.columns = X.frame.coalesce(self.context.defaultParallelism), X.columns
         self.feature_names = None if X.vectors else X.columns.features
+        self.folder = f"properly-{uuid4().hex}"
 
     @classmethod
     def of_new_data(cls, estimator: Any, X: Any, offset: Given) -> Engine:
         raise ValueError("predictions stay in Spark: use properly.spark.SparkModel(model, ...).transform(frame).")
 
     def keep(self) -> None:
-        self.parts = self.parts.persist(require("pyspark", "spark").StorageLevel.MEMORY_AND_DISK)
+        self.kept = visited(self.frame, self.columns, partial(_stored, self.folder)).persist()
 
     def visit(self, function: Callable[[Part, int], T]) -> Iterator[T]:
-        for result in self.parts.mapPartitionsWithIndex(partial(_visited, function)).collect():
+        kept = self.kept
+        results = None if kept is None else kept.mapPartitions(partial(_of_stored, function)).collect()
+        if results is None or any(isinstance(result, FileNotFoundError) for result in results):
+            results = visited(
+                self.frame, self.columns, function
+            ).collect()  # a task may have come to a machine that lacks the files
+        for result in results:
             if isinstance(result, Exception):
                 raise result
             yield result
 
     def release(self) -> None:
-        self.parts.unpersist()
+        if self.kept is not None:
+            self.kept.unpersist()
+            slots = self.context.defaultParallelism
+            with suppress(Exception):  # what is left is removed with the executor
+                self.context.parallelize(range(slots), slots).foreachPartition(partial(_removed, self.folder))
+            self.kept = None
 
 
-def column_of(frame: Any, name: str) -> Any:
-    """A column of a frame; vectors as arrays."""
-    column = frame["`" + name.replace("`", "``") + "`"]
-    if frame.schema[name].dataType.typeName() == "vectorudt":
-        return require("pyspark.ml.functions", "spark").vector_to_array(column).alias(name)
-    return column
-
-
-def _unpacked(row: Any) -> Any:
-    return pickle.loads(row[0])
-
-
-def _visited(function: Callable[[Part, int], T], partition: int, parts: Iterator[Any]) -> Iterator[Any]:
-    """Errors of the data come back as results: Spark would try four times, and bury them in a trace."""
-    for i, part in enumerate(parts):
+def _of_stored(function: Callable[[Part, int], Any], kept: Iterable[Any]) -> Iterator[Any]:
+    """What a function gives for parts in files; errors of the data come back as results."""
+    reuse_memory()
+    for each in kept:
         try:
-            yield part if isinstance(part, Exception) else function(part, PARTS_A_SOURCE * partition + i)
-        except ValueError as error:
+            yield each if isinstance(each, Exception) else function(each.part(), each.number)
+        except (FileNotFoundError, ValueError) as error:
             yield error
+
+
+def _stored(folder: str, part: Part, number: int) -> StoredPart:
+    folder = f"{_disk()}/{folder}"
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    return StoredPart.written(folder, part, number)
+
+
+def _removed(folder: str, _: Iterable[Any]) -> None:
+    shutil.rmtree(f"{_disk()}/{folder}", ignore_errors=True)
+
+
+def _disk() -> str:
+    """A folder of the executor's, which Spark removes with it."""
+    return os.environ.get("SPARK_LOCAL_DIRS", tempfile.gettempdir()).partition(",")[0]

@@ -145,8 +145,8 @@ class StreamEngine(PartitionedEngine):
         if cache is None:
             yield from self._read(function)
         elif cache.complete:
-            numbers = cache.numbers
-            yield from _in_order(lambda i: function(cache.part(numbers[i]), numbers[i]), len(numbers))
+            parts = cache.parts()
+            yield from _in_order(lambda i: function(parts[i].part(), parts[i].number), len(parts))
         else:
             yield from self._read(cache.keeping(function))
             cache.complete = True
