@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from functools import partial
+from itertools import takewhile
 from typing import Any, TypeVar
 
 from properly.engines.base import Given
@@ -17,6 +18,7 @@ from properly.kernels import Block
 
 T = TypeVar("T")
 _PATIENCE = 15  # seconds without a connection to the scheduler
+_TOGETHER = 64  # results that come to the client at once
 
 
 class DaskEngine(PartitionedEngine):
@@ -43,7 +45,11 @@ class DaskEngine(PartitionedEngine):
     def visit(self, function: Callable[[Part, int], T]) -> Iterator[T]:
         futures = self.client.map(function, self.parts, range(len(self.parts)), pure=False)
         try:
-            yield from (self._result(future) for future in futures)
+            number = 0
+            while number < len(futures):
+                results = self._results(futures[number : number + _TOGETHER])
+                yield from results
+                number += len(results)
         finally:  # also when the user interrupts: nothing keeps running
             with suppress(Exception):
                 self.client.cancel(futures)
@@ -62,14 +68,16 @@ class DaskEngine(PartitionedEngine):
         ]
         return array.concatenate(results, allow_unknown_chunksizes=True)
 
-    def _result(self, future: Any) -> Any:
-        """The result of a task; an error if the scheduler is gone."""
-        silent = 0  # seconds
+    def _results(self, futures: list[Any]) -> list[Any]:
+        """What the first tasks gave that are done, at least one of them; an error if the scheduler is gone."""
+        silent, wait = 0, require("distributed", "dask").wait  # seconds
         while silent < _PATIENCE:
             try:
-                return future.result(timeout=1.0)
+                wait(futures[0], timeout=1.0)
+                results: list[Any] = self.client.gather(list(takewhile(lambda future: future.done(), futures)))
+                return results
             except (CancelledError, OSError) as error:  # what clients tell tasks that are lost, or are not done yet
-                if future.status == "error":
+                if any(future.status == "error" for future in futures):
                     raise
                 if not isinstance(error, TimeoutError):
                     break

@@ -70,6 +70,7 @@ class Sample(Statistic):
 
     limit: float
     parts: tuple[tuple[Array, Part], ...]
+    n_rows: int
     room: int
 
     @classmethod
@@ -77,16 +78,16 @@ class Sample(Statistic):
         """At most so many rows of a part, or as many as a stated number of bytes holds."""
         priority = np.random.default_rng(number).random(part.X.shape[0])
         room = max(1, _SAMPLE_BYTES // (8 * max(1, part.X.shape[1]))) if most is None else most
-        return cls(np.inf, ((priority, part),), room)._below(limit)._fitting()
+        return cls(np.inf, ((priority, part),), len(priority), room)._below(limit)._fitting()
 
     def __add__(self, other: Self) -> Self:
         limit = min(self.limit, other.limit)
         mine, others = self._below(limit), other._below(limit)
-        return replace(mine, parts=mine.parts + others.parts)._fitting()
+        return replace(mine, parts=mine.parts + others.parts, n_rows=mine.n_rows + others.n_rows)._fitting()
 
     def _fitting(self) -> Self:
         sample = self
-        while sum(len(priority) for priority, _ in sample.parts) > sample.room:
+        while sample.n_rows > sample.room:
             sample = sample._below(0.5 * sample.limit)
         return sample
 
@@ -98,7 +99,7 @@ class Sample(Statistic):
             rows = np.flatnonzero(priority < limit)
             X, y, weight, offset = (None if column is None else column[rows] for column in part[:4])
             kept.append((priority[rows], Part(X, y, weight, offset)))
-        return replace(self, limit=limit, parts=tuple(kept))
+        return replace(self, limit=limit, parts=tuple(kept), n_rows=sum(len(priority) for priority, _ in kept))
 
     def engine(self, classes: NDArray[Any]) -> MemoryEngine:
         parts = [part for _, part in self.parts]
