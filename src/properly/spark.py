@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
 from properly.calibration.base import Calibrator
 from properly.engines import Spark
 from properly.engines.description import Part
 from properly.engines.partitioned import mapped
+from properly.inputs.features import check_names
 from properly.inputs.optional import require
 from properly.kernels import Block
 from properly.linear.estimator import LinearEstimator
@@ -119,8 +121,10 @@ class SparkClassifier(_Columns, Estimator):
                 f"estimator must be a linear classifier or a calibrator, such as ProperLinearClassifier(), got {given}."
             )
         super().__init__(estimator, **columns)
-        for name in estimator.get_params(deep=False):
+        for name, value in estimator.get_params(deep=False).items():
             setattr(self, name, Param(self, name, f"{name} of {type(estimator).__name__}"))
+            if value is None or isinstance(value, bool | int | float | str):  # what Spark can write
+                self._setDefault(**{name: value})
 
     def _to_save(self) -> Any:
         """The estimator with the parameters that were set here."""
@@ -147,10 +151,18 @@ class SparkModel(_Columns, Model):
     """
 
     def _transform(self, dataset: Any) -> Any:
+        check_is_fitted(self.estimator)
+        if self.isSet("inputCols"):
+            check_names(self.estimator, self.getInputCols(), reset=False)
         rows, classes = Spark(dataset, features=self._features()), self.estimator.classes_.tolist()
+        if rows.n_features not in (None, self.estimator.n_features_in_):
+            raise ValueError(
+                f"the frame has {rows.n_features} features, but the model was fitted with "
+                f"{self.estimator.n_features_in_}; name the same columns."
+            )
         numbers = [f"p{k}" for k in range(len(classes))]
         kind = f"struct<{', '.join(f'{name}: double' for name in numbers)}, place: int>"
-        predicted = sql.pandas_udf(_prediction(self.estimator), kind)
+        predicted = sql.pandas_udf(_prediction(self.estimator), kind).asNondeterministic()  # is not run twice
         result = dataset.withColumn(self.uid, predicted(rows.X))
         probability = array_to_vector(sql.array(*(result[self.uid][name] for name in numbers)))
         labels = classes if isinstance(classes[0], str) else list(map(float, classes))
@@ -163,7 +175,12 @@ def _prediction(estimator: Any) -> Any:
     """What Spark calls with batches of rows, each a list of its features."""
 
     def predicted(rows: pd.Series) -> pd.DataFrame:
-        X = np.stack(rows) if len(rows) else np.empty((0, estimator.n_features_in_))
+        width = estimator.n_features_in_
+        lengths = {-1 if row is None else len(row) for row in rows} - {width}
+        if lengths:
+            found = "no vector" if min(lengths) < 0 else f"a vector of {min(lengths)} numbers"
+            raise ValueError(f"a row of the frame has {found}, but the model was fitted with {width} features.")
+        X = np.stack(rows) if len(rows) else np.empty((0, width))
         result = mapped(estimator, _probabilities_and_places(estimator), Part(X, place="the frame"), 0)
         table = pd.DataFrame(result[:, :-1], columns=[f"p{k}" for k in range(result.shape[1] - 1)])
         return table.assign(place=result[:, -1].astype(np.int32))

@@ -75,6 +75,17 @@ def test_what_is_refused(dask_client):
         ProperLinearClassifier().fit(new)
     with pytest.raises(ValueError, match="X has 2 features, but the model was fitted with 3"):
         ProperLinearClassifier().fit(X, Y).predict(new[:, :2]).compute()
+    with pytest.raises(ValueError, match="X must have two dimensions, got 3; reshape it"):
+        ProperLinearClassifier().fit(new[:, :, None], labels)
+
+
+@pytest.mark.parametrize("kind", ["str", "category", "datetime64[ns]"])
+def test_columns_that_are_no_numbers_are_named(dask_client, kind):
+    dd, pd = pytest.importorskip("dask.dataframe"), pytest.importorskip("pandas")
+    table = pd.DataFrame({"a": X[:, 0], "odd": pd.Series(np.arange(2000)).astype(kind), "y": Y})
+    frame = dd.from_pandas(table, npartitions=2)
+    with pytest.raises(ValueError, match=r"column 'odd' of X holds .*, not numbers; encode or leave it out"):
+        ProperLinearClassifier().fit(frame[["a", "odd"]], frame["y"])
 
 
 def test_the_rest_of_a_pass_is_cancelled(dask_client):
@@ -95,6 +106,30 @@ def test_parts_are_released_after_the_fit(dask_client):
     while any(dask_client.has_what().values()):
         assert time.monotonic() < deadline
         time.sleep(0.1)
+
+
+def test_parts_are_released_if_a_fit_fails_and_its_error_is_kept(dask_client, monkeypatch):
+    """A prompt keeps the last error, and with it engines of other weights."""
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("properly.linear.fitting._solve", interrupted)
+    with pytest.raises(KeyboardInterrupt) as error:
+        ProperLinearClassifier(class_weight="balanced").fit(*dask_of(X, Y))
+    deadline = time.monotonic() + 10.0
+    while any(dask_client.has_what().values()):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    assert error.traceback
+
+
+def test_the_sample_that_comes_here_is_limited_in_bytes(dask_client, monkeypatch):
+    monkeypatch.setattr("properly.engines.partitioned.SAMPLE_BYTES", 8 * 3 * 500)
+    drawn = []
+    monkeypatch.setattr("properly.engines.dask.DaskEngine.sampled", lambda engine, rows: drawn.append(engine.sample))
+    ProperLinearClassifier(C=np.inf).fit(*dask_of(X, Y))
+    assert 300 < len(drawn[0].y) < 700
 
 
 def test_a_client_is_needed(monkeypatch):

@@ -194,7 +194,7 @@ class TestFiles:
             ProperLinearClassifier().fit(Stream(self.write(missing, tmp_path, "parquet"), target="label"))
 
     def test_memory_does_not_grow_with_the_rows(self, tmp_path, monkeypatch):
-        monkeypatch.setattr("properly.engines.description._SAMPLE_BYTES", 2**20)
+        monkeypatch.setattr("properly.engines.description.SAMPLE_BYTES", 2**20)
         values, peaks = np.random.default_rng(0).normal(size=(50_000, 8)).astype(np.float32), []
         table = pa.table({f"x{i}": column for i, column in enumerate(values.T)} | {"y": values[:, 0] > 1})
         for copies in (4, 16):
@@ -298,7 +298,7 @@ class TestSamples:
         return [Sample.drawn(part, number, share) for number, part in enumerate(parts)]
 
     def test_the_order_of_adding_does_not_matter(self, monkeypatch):
-        monkeypatch.setattr("properly.engines.description._SAMPLE_BYTES", 200 * 8 * K)
+        monkeypatch.setattr("properly.engines.description.SAMPLE_BYTES", 200 * 8 * K)
         a, b, c = self.drawn([0, 300, 700, N], 1.0)
         samples = [(a + b) + c, a + (b + c)]
         kept = [np.concatenate([part.X for _, part in sample.parts]) for sample in samples]

@@ -6,11 +6,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.exceptions import NotFittedError
 
 from properly import kernels
 from properly.calibration import PlattScaling
 from properly.engines import Spark, SparkEngine
 from properly.engines.arrow import gathered
+from properly.engines.spark_rows import prepared
 from properly.kernels import LinearModel
 from properly.linear import GEVCanonicalRegression, ProperLinearClassifier
 from properly.losses import Composite, LogLoss
@@ -89,7 +91,11 @@ def test_settings_are_those_of_the_user_again(spark, frame):
 @pytest.mark.parametrize(
     ("column", "message"),
     [
-        ("array(1.0, 2.0) z", None),
+        ("array(1.0, a) z", None),
+        ("array(a > 0, b > 0) z", None),
+        ("array(cast(10 * a as byte), cast(10 * b as byte)) z", None),
+        ("array() z", "column 'z' holds void in the frame, not numbers"),
+        ("named_struct('a', a) z", "column 'z' holds struct in the frame, not numbers"),
         ("array(1, 2L, null) z", "column 'z' has missing values"),
         ("cast(null as array<double>) z", "column 'z' has missing values"),
         (
@@ -114,6 +120,62 @@ def test_what_columns_may_hold(frame, column, message):
             ProperLinearClassifier().fit(Spark(rows, target="label", features="z"))
 
 
+@pytest.mark.parametrize("role", ["target", "group"])
+def test_labels_and_groups_of_a_kind_that_no_label_has(frame, role):
+    rows = frame.selectExpr("a", "array(label) odd")
+    with pytest.raises(ValueError, match="column 'odd' holds array in the frame; labels and groups are numbers, texts"):
+        Spark(rows, features=["a"], **{role: "odd"})
+
+
+def test_names_that_spark_cannot_tell_apart(frame):
+    with pytest.raises(ValueError, match="the frame has two columns 'a'; rename or drop one"):
+        Spark(frame.join(frame.select("a", "label"), on="label"), target="label", features=["a"])
+    with pytest.raises(ValueError, match="the frame has two columns 'a'; rename or drop one"):
+        Spark(frame.selectExpr("a", "b as A", "label"), target="label", features=["a"])
+
+
+@pytest.mark.parametrize("other", [pd.DataFrame({"a": [1.0]}), None])
+def test_what_is_no_frame(other):
+    with pytest.raises(ValueError, match="frame must be a Spark data frame, got a "):
+        Spark(other, target="label")
+
+
+def test_wide_rows_come_in_smaller_batches(spark):
+    """Of 10,000 features 16 MiB hold 209 rows; of vectors of unknown length Spark counts the bytes."""
+    frame = spark.range(10).selectExpr("cast(id as double) a", "id % 2 label")
+    for n_features, rows, size in [
+        (10_000, "209", str(2**31 - 1)),
+        (3, "2000", str(2**31 - 1)),
+        (None, "10000", str(2**24)),
+    ]:
+        settings = prepared(frame, n_features).sparkSession.conf
+        assert settings.get("spark.sql.execution.arrow.maxRecordsPerBatch") == rows
+        assert settings.get("spark.sql.execution.arrow.maxBytesPerBatch").removesuffix("b") == size
+
+
+def test_one_sum_of_every_task_comes_to_the_driver(spark, frame):
+    engine = engine_of(frame)
+    assert len(list(engine.visit(lambda part, number: len(part.X)))) == 2
+    engine.release()
+
+
+def test_a_disk_without_room_is_named(spark, frame):
+    """The rows go to a folder that is a file; the error of the task is the last line of what the user sees."""
+    engine = SparkEngine(Spark(frame, target="label", features=NAMES))
+    place = Path(spark.conf.get("spark.local.dir"), "in-the-way")
+    place.write_text("")
+    engine.folder = f"../{place.name}"
+    for folder in Path(spark.conf.get("spark.local.dir")).glob("blockmgr-*"):
+        assert (folder / engine.folder).resolve() == place
+    engine.keep()
+    with pytest.raises(
+        RuntimeError, match=r"failed each time: OSError: .*in-the-way.*; set spark\.local\.dir to disks"
+    ):
+        list(engine.visit(lambda part, number: None))
+    engine.release()
+    place.unlink()
+
+
 def test_sparse_vectors(spark):
     from pyspark.ml.linalg import Vectors
 
@@ -133,7 +195,7 @@ def test_what_is_refused(frame):
     with pytest.raises(ValueError, match="there is no column 'fraud'; the frame has 'a'"):
         Spark(frame, target="fraud")
     with pytest.raises(ValueError, match=r"y must come inside the frame: name its column in Spark\(frame"):
-        ProperLinearClassifier().fit(Spark(frame, target="label"), Y)
+        ProperLinearClassifier().fit(Spark(frame, target="label", features=NAMES), Y)
     with pytest.raises(ValueError, match=r"properly\.spark\.SparkModel"):
         ProperLinearClassifier().fit(X, Y).predict_proba(Spark(frame, features=NAMES))
 
@@ -204,6 +266,30 @@ def test_parts_of_vectors_are_as_large_as_those_of_columns():
     assert [part.num_rows for part in parts] == [25_000, 25_000, 10_000]
     assert pa.Table.from_batches(parts).equals(pa.Table.from_batches(batches).combine_chunks())
     assert list(gathered([])) == list(gathered([rows[:0]])) == []
+
+
+def test_columns_of_a_model_of_spark(spark, frame):
+    from properly.spark import SparkModel
+
+    model = ProperLinearClassifier().fit(pd.DataFrame(X, columns=NAMES), Y)
+    with pytest.raises(ValueError, match=r"feature names should match .*\['c', 'b', 'a'\]; select the columns in this"):
+        SparkModel(model, inputCols=NAMES[::-1]).transform(frame)
+    unnamed = ProperLinearClassifier().fit(X, Y)
+    with pytest.raises(ValueError, match="the frame has 2 features, but the model was fitted with 3"):
+        SparkModel(unnamed, inputCols=NAMES[:2]).transform(frame)
+    with pytest.raises(NotFittedError):
+        SparkModel(ProperLinearClassifier(), inputCols=NAMES).transform(frame)
+    rows = frame.selectExpr("if(a > 0, null, array(a, b, c)) features")
+    with pytest.raises(Exception, match="a row of the frame has no vector, but the model was fitted with 3 features"):
+        SparkModel(unnamed).transform(rows).collect()
+
+
+def test_parameters_have_the_values_of_the_estimator():
+    from properly.spark import SparkClassifier
+
+    classifier = SparkClassifier(ProperLinearClassifier(C=0.25))
+    assert classifier.getOrDefault(classifier.C) == 0.25
+    assert "C: C of ProperLinearClassifier (default: 0.25)" in classifier.explainParams()
 
 
 @pytest.mark.parametrize(("estimator", "named"), [("logistic", "'logistic'"), (ProperTreeClassifier(), "a ProperTree")])

@@ -13,7 +13,7 @@ from properly.engines.description import Part
 from properly.inputs.optional import require
 from properly.numeric.probabilities import Array
 
-_PART_BYTES = 2**24
+PART_BYTES = 2**24
 _SMALL = ("float", "halffloat", "int8", "int16", "uint8", "uint16", "bool")  # float32 holds every value
 
 
@@ -91,7 +91,7 @@ class Columns(NamedTuple):
 
 
 def rows_a_part(n_features: int) -> int:
-    return max(1, _PART_BYTES // (8 * max(1, n_features)))
+    return max(1, PART_BYTES // (8 * max(1, n_features)))
 
 
 def gathered(batches: Iterable[Any]) -> Iterator[Any]:

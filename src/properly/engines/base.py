@@ -87,10 +87,16 @@ def combine_weights(weight: Array | None, codes: NDArray[np.intp], class_factor:
 
 def add_up(statistics: Iterable[S | None]) -> S:
     """The sum, in the order given; None, of no rows, counts for nothing."""
+    total = total_of(statistics)
+    if total is None:
+        raise ValueError("there are no rows: the data are empty, or their source can be read only once.")
+    return total
+
+
+def total_of(statistics: Iterable[S | None]) -> S | None:
+    """The same, or None if there is nothing to add."""
     total: S | None = None
     for statistic in statistics:
         if statistic is not None:
             total = statistic if total is None else total + statistic
-    if total is None:
-        raise ValueError("there are no rows: the data are empty, or their source can be read only once.")
     return total

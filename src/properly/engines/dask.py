@@ -32,7 +32,7 @@ class DaskEngine(PartitionedEngine):
     ) -> None:
         found = DaskParts(X, y=y, sample_weight=sample_weight, offset=offset, group=group)
         self.parts, self.chunks = found.parts, found.chunks
-        self.feature_names, self.n_rows = found.feature_names, found.n_rows
+        self.feature_names, self.shape = found.feature_names, found.shape
 
     def keep(self) -> None:
         """From here on the parts are on the workers."""
@@ -55,7 +55,7 @@ class DaskEngine(PartitionedEngine):
                 self.client.cancel(futures)
 
     def release(self) -> None:
-        self.parts = []  # what nobody holds the scheduler lets go
+        self.parts.clear()  # also for engines of other weights: what nobody holds the scheduler lets go
 
     def map(self, function: Callable[[Block], Any]) -> Any:
         """A dask array, of which nothing is computed yet."""
@@ -74,10 +74,10 @@ class DaskEngine(PartitionedEngine):
         while silent < _PATIENCE:
             try:
                 wait(futures[0], timeout=1.0)
-                results: list[Any] = self.client.gather(list(takewhile(lambda future: future.done(), futures)))
-                return results
+                done = list(takewhile(lambda future: future.status == "finished", futures))
+                return list(self.client.gather(done)) if done else [futures[0].result(timeout=1.0)]
             except (CancelledError, OSError) as error:  # what clients tell tasks that are lost, or are not done yet
-                if any(future.status == "error" for future in futures):
+                if futures[0].status == "error":
                     raise
                 if not isinstance(error, TimeoutError):
                     break

@@ -17,15 +17,17 @@ class DaskParts:
     """Parts that are not computed yet, and what is known of them: the names of the features, the numbers of rows."""
 
     def __init__(self, X: Any, **columns: Any) -> None:
-        self.feature_names: list[str] | None = None
-        if not is_frame(X):
+        self.feature_names = None
+        if is_frame(X):
+            named = X.ndim == 2 and all(isinstance(name, str) for name in X.columns)
+            X = _checked(X if X.ndim == 2 else X.to_frame())
+            self.feature_names = list(X.columns) if named else None
+        elif X.ndim > 2:
+            raise ValueError(f"X must have two dimensions, got {X.ndim}; reshape it to a row for every example.")
+        else:
             X = X.rechunk({1: -1}) if X.ndim == 2 else X[:, None]
-        elif X.ndim == 1:
-            X = X.to_frame()
-        elif all(isinstance(name, str) for name in X.columns):
-            self.feature_names = list(X.columns)
         self.chunks = (math.nan,) * X.npartitions if is_frame(X) else X.chunks[0]
-        self.n_rows = None if np.isnan(self.chunks).any() else sum(self.chunks)
+        self.shape = None if np.isnan(self.chunks).any() else (sum(self.chunks), X.shape[1])
         aligned = [self._aligned(values, name) for name, values in columns.items()]
         loaded = require("dask", "dask").delayed(_loaded)
         parts = zip(_delayed(X), *aligned, strict=True)
@@ -45,6 +47,15 @@ class DaskParts:
         if len(parts) != len(self.chunks):
             raise ValueError(f"{name} has {len(parts)} partitions, X has {len(self.chunks)}; give both the same ones.")
         return parts
+
+
+def _checked(frame: Any) -> Any:
+    """Refuse columns that are not numbers by their type, which Dask knows."""
+    is_numeric = require("pandas.api.types", "frames").is_numeric_dtype
+    for name, kind in frame.dtypes.items():
+        if not is_numeric(kind):
+            raise ValueError(f"column {name!r} of X holds {kind}, not numbers; encode or leave it out.")
+    return frame
 
 
 def _delayed(values: Any) -> list[Any]:

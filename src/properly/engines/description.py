@@ -16,7 +16,7 @@ from properly.inputs.weights import checked_weight
 from properly.kernels import Block, FirstRow, Moments, Statistic, first_row
 from properly.numeric.probabilities import Array, as_float
 
-_SAMPLE_BYTES = 2**26
+SAMPLE_BYTES = 2**26
 
 
 class Part(NamedTuple):
@@ -77,7 +77,7 @@ class Sample(Statistic):
     def drawn(cls, part: Part, number: int, limit: float, most: int | None = None) -> Self:
         """At most so many rows of a part, or as many as a stated number of bytes holds."""
         priority = np.random.default_rng(number).random(part.X.shape[0])
-        room = max(1, _SAMPLE_BYTES // (8 * max(1, part.X.shape[1]))) if most is None else most
+        room = max(1, SAMPLE_BYTES // (8 * max(1, part.X.shape[1]))) if most is None else most
         return cls(np.inf, ((priority, part),), len(priority), room)._below(limit)._fitting()
 
     def __add__(self, other: Self) -> Self:

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 
 from properly import kernels
 from properly.engines.base import Engine, Given, S, add_up, combine_weights
-from properly.engines.description import Description, Part, Sample
+from properly.engines.description import SAMPLE_BYTES, Description, Part, Sample
 from properly.engines.folds import KeyedFolds
 from properly.engines.memory import MemoryEngine
 from properly.inputs.features import check_names
@@ -37,7 +37,7 @@ class PartitionedEngine(Engine):
 
     passes_are_dear: ClassVar[bool] = True
     feature_names: list[str] | None = None
-    n_rows: int | None = None  # if that is known before the first pass
+    shape: tuple[int, int] | None = None  # of all rows, if that is known before the first pass
     counts_rows: ClassVar[bool] = False  # whether it is quickly found, because parts are kept
     estimator: Any = None  # the fitted one, for prediction
 
@@ -88,9 +88,14 @@ class PartitionedEngine(Engine):
         return self, self.classes
 
     def _describe(self) -> None:
-        if self.n_rows is None and self.counts_rows:
-            self.n_rows = sum(self.visit(_n_rows))
-        share = 1.0 if self.n_rows is None else min(1.0, _SAMPLE_ROWS / max(1, self.n_rows))
+        if self.shape is None and self.counts_rows:
+            sizes: list[Any] = [size for size in self.visit(_size) if size is not None]
+            rows, numbers = map(int, np.sum([(0, 0), *sizes], axis=0))
+            self.shape = rows, numbers // max(1, rows)
+        share = 1.0
+        if self.shape is not None:
+            rows, n_features = self.shape
+            share = min(1.0, _SAMPLE_ROWS / max(1, rows), SAMPLE_BYTES / max(1, 8 * rows * n_features))
         self._origin = self
         self.class_factor: Array | None = None
         self._passes = 1
@@ -187,8 +192,9 @@ def refuse_beside(X: str, **columns: Any) -> None:
             raise ValueError(f"{name} must come inside {X}.")
 
 
-def _n_rows(part: Part, number: int) -> int:
-    return int(part.X.shape[0])
+def _size(part: Part, number: int) -> NDArray[np.int64]:
+    """The number of rows, and that of the numbers in them."""
+    return np.array([part.X.shape[0], np.prod(part.X.shape)], dtype=np.int64)
 
 
 def no_rows(estimator: Any) -> Block:

@@ -16,7 +16,9 @@ from properly.engines.cache import StoredPart
 from properly.engines.description import Part
 from properly.engines.partitioned import PartitionedEngine, refuse_beside
 from properly.engines.room import reuse_memory
-from properly.engines.spark_frame import Spark, visited
+from properly.engines.spark_frame import Spark
+from properly.engines.spark_rows import DATA_ERRORS, prepared, totals, visited
+from properly.inputs.optional import require
 
 T = TypeVar("T")
 
@@ -26,6 +28,7 @@ class SparkEngine(PartitionedEngine):
 
     counts_rows = True
     kept: Any = None  # an RDD of parts in files
+    complete = False  # whether all files have been written
 
     def __init__(
         self, X: Any, y: Given = None, sample_weight: Given = None, offset: Given = None, group: Given = None
@@ -35,7 +38,10 @@ class SparkEngine(PartitionedEngine):
         inside = "the frame: name its column in Spark(frame, ...)"
         refuse_beside(inside, y=y, sample_weight=sample_weight, offset=offset, group=group)
         self.context = X.frame.sparkSession.sparkContext
-        self.frame, self.columns = X.frame.coalesce(self.context.defaultParallelism), X.columns
+        frame = prepared(X.frame, X.n_features)
+        grows = self.context.getConf().get("spark.dynamicAllocation.enabled", "false") == "true"
+        self.frame = frame if grows else frame.coalesce(self.context.defaultParallelism)
+        self.columns = X.columns
         self.feature_names = None if X.vectors else X.columns.features
         self.folder = f"properly-{uuid4().hex}"
 
@@ -44,27 +50,35 @@ class SparkEngine(PartitionedEngine):
         raise ValueError("predictions stay in Spark: use properly.spark.SparkModel(model, ...).transform(frame).")
 
     def keep(self) -> None:
-        self.kept = visited(self.frame, self.columns, partial(_stored, self.folder)).persist()
+        level = require("pyspark", "spark").StorageLevel.MEMORY_AND_DISK
+        self.kept = visited(self.frame, self.columns, partial(_stored, self.folder)).persist(level)
 
     def visit(self, function: Callable[[Part, int], T]) -> Iterator[T]:
-        kept = self.kept
-        results = None if kept is None else kept.mapPartitions(partial(_of_stored, function)).collect()
-        if results is None or any(isinstance(result, FileNotFoundError) for result in results):
-            results = visited(
-                self.frame, self.columns, function
-            ).collect()  # a task may have come to a machine that lacks the files
+        """What the function gives is added up in every task, so that one sum of each comes to the driver."""
+        results = self._totals(function)
+        if self.kept is not None and any(isinstance(result, FileNotFoundError) for result in results):
+            self.kept.unpersist()  # a task has come to a machine without the files: write them anew
+            self.keep()
+            results = self._totals(function)
         for result in results:
             if isinstance(result, Exception):
                 raise result
             yield result
+        self.complete = True
+
+    def _totals(self, function: Callable[[Part, int], T]) -> list[Any]:
+        if self.kept is None:
+            return totals(visited(self.frame, self.columns, function))
+        return totals(self.kept.mapPartitions(partial(_of_stored, function)))
 
     def release(self) -> None:
-        if self.kept is not None:
-            self.kept.unpersist()
-            slots = self.context.defaultParallelism
-            with suppress(Exception):  # what is left is removed with the executor
-                self.context.parallelize(range(slots), slots).foreachPartition(partial(_removed, self.folder))
-            self.kept = None
+        kept, self.kept = self.kept, None
+        with suppress(Exception):  # what is left is removed with the executor
+            if kept is not None:
+                slots = self.context.defaultParallelism
+                here = kept if self.complete else self.context.parallelize(range(slots), slots)
+                here.foreachPartition(partial(_removed, self.folder))  # tasks go to where the paths are
+                kept.unpersist()
 
 
 def _of_stored(function: Callable[[Part, int], Any], kept: Iterable[Any]) -> Iterator[Any]:
@@ -73,20 +87,25 @@ def _of_stored(function: Callable[[Part, int], Any], kept: Iterable[Any]) -> Ite
     for each in kept:
         try:
             yield each if isinstance(each, Exception) else function(each.part(), each.number)
-        except (FileNotFoundError, ValueError) as error:
+        except (FileNotFoundError, *DATA_ERRORS) as error:
             yield error
 
 
 def _stored(folder: str, part: Part, number: int) -> StoredPart:
-    folder = f"{_disk()}/{folder}"
-    os.makedirs(folder, mode=0o700, exist_ok=True)
-    return StoredPart.written(folder, part, number)
+    disks = _disks()
+    folder = f"{disks[number % len(disks)]}/{folder}"
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        return StoredPart.written(folder, part, number)
+    except OSError as error:
+        raise OSError(f"{error}; set spark.local.dir to disks with room for the rows, 8 bytes a number") from error
 
 
 def _removed(folder: str, _: Iterable[Any]) -> None:
-    shutil.rmtree(f"{_disk()}/{folder}", ignore_errors=True)
+    for disk in _disks():
+        shutil.rmtree(f"{disk}/{folder}", ignore_errors=True)
 
 
-def _disk() -> str:
-    """A folder of the executor's, which Spark removes with it."""
-    return os.environ.get("SPARK_LOCAL_DIRS", tempfile.gettempdir()).partition(",")[0]
+def _disks() -> list[str]:
+    """Folders of the executor's, which Spark removes with it."""
+    return os.environ.get("SPARK_LOCAL_DIRS", tempfile.gettempdir()).split(",")

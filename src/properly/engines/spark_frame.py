@@ -1,27 +1,16 @@
-"""What users say of a Spark data frame, and how its rows come to functions in Python."""
+"""What users say of a Spark data frame, and the columns that its rows are made of."""
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from functools import partial
-from threading import Lock
+from collections.abc import Sequence
 from typing import Any
 
-from properly.engines.arrow import Columns, gathered
-from properly.engines.description import Part
-from properly.engines.partitioned import PARTS_A_SOURCE
-from properly.engines.room import reuse_memory
+from properly.engines.arrow import Columns
 from properly.inputs.optional import require
 
 _SMALL = ("float", "byte", "short", "boolean")  # float32 holds every value
 _NUMBERS = (*_SMALL, "integer", "long", "double", "decimal")
-_SETTINGS = Lock()  # of sessions, which threads may share
-_BATCHES = {
-    "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "2000",
-}
+_LABELS = (*_NUMBERS, "string", "char", "varchar", "date", "timestamp", "timestamp_ntz")
 
 
 class Spark:
@@ -44,8 +33,9 @@ class Spark:
     Notes
     -----
     The first pass of a fit writes the rows as raw numbers to the local disks of the executors (``spark.local.dir``),
-    from where the workers of a machine map them into their memory, and which are cleared when the fit ends. There is
-    one task for every core, since each takes a while to start.
+    from where the workers of a machine map them into their memory; the files are removed when the fit ends. There is
+    one task for every core, since each takes a while to start (with dynamic allocation, for every partition). Sparse
+    vectors become dense.
     """
 
     def __init__(
@@ -60,14 +50,40 @@ class Spark:
     ) -> None:
         if ".connect." in type(frame).__module__:
             raise ValueError("a frame of Spark Connect cannot keep parts on its workers; use a classic session.")
+        if not type(frame).__module__.startswith("pyspark.sql"):
+            raise ValueError(
+                f"frame must be a Spark data frame, got a {type(frame).__module__}.{type(frame).__name__}."
+            )
         self.columns = Columns.chosen(frame.columns, "the frame", features, target, sample_weight, offset, group)
+        _check_names(frame, self.columns.names)
         names = self.columns.features
-        kinds = [frame.schema[name].dataType.typeName() for name in names]
-        self.vectors = kinds in (["vectorudt"], ["array"])
-        self.X = _vectors(frame, *names) if self.vectors else _array(frame, names, kinds)
+        self.vectors = len(names) == 1 and _kind_of(frame, names[0]) in ("vectorudt", "array")
+        self.X = _vectors(frame, *names) if self.vectors else _array(frame, names)
+        """One column, of arrays of the features."""
+        attributes = frame.schema[names[0]].metadata.get("ml_attr", {})
+        self.n_features: int | None = attributes.get("num_attrs") if self.vectors else len(names)
+        for name in (target, group):
+            if name is not None and _kind_of(frame, name) not in _LABELS:
+                raise ValueError(
+                    f"column {name!r} holds {_kind_of(frame, name)} in the frame; labels and groups are numbers, texts "
+                    "or dates: convert it, or name another column."
+                )
         # Spark itself does not find all names again: those with dots.
         roles = (_column(frame, name).alias(f"c{k}") for k, name in enumerate(self.columns.roles, start=1))
         self.frame = frame.select(self.X.alias("c0"), *roles)
+
+
+def _check_names(frame: Any, used: Sequence[str]) -> None:
+    """Refuse names that Spark cannot tell apart."""
+    exact = frame.sparkSession.conf.get("spark.sql.caseSensitive") == "true"
+    known = [name if exact else name.lower() for name in frame.columns]
+    for name in used:
+        if known.count(name if exact else name.lower()) > 1:
+            raise ValueError(f"the frame has two columns {name!r}; rename or drop one.")
+
+
+def _kind_of(frame: Any, name: str) -> str:
+    return str(frame.schema[name].dataType.typeName())
 
 
 def _column(frame: Any, name: str) -> Any:
@@ -80,15 +96,15 @@ def _vectors(frame: Any, name: str) -> Any:
     column, kind = _column(frame, name), frame.schema[name].dataType
     if kind.typeName() == "array":
         element = _checked(kind.elementType.typeName(), name)
-        return column.cast("array<double>") if element == "decimal" else column
+        return column if element in ("float", "double") else column.cast("array<double>")
     sql, as_array = require("pyspark.sql.functions", "spark"), require("pyspark.ml.functions", "spark").vector_to_array
     inside = sql.unwrap_udt(column)  # that of a dense vector is there already: it need not be made
     return sql.when(inside["type"] == 1, inside["values"]).otherwise(as_array(column))
 
 
-def _array(frame: Any, names: Sequence[str], kinds: Sequence[str]) -> Any:
+def _array(frame: Any, names: Sequence[str]) -> Any:
     """Columns of numbers as arrays, which Spark hands over much faster than many columns."""
-    small = all(_checked(kind, name) in _SMALL for name, kind in zip(names, kinds, strict=True))
+    small = all([_checked(_kind_of(frame, name), name) in _SMALL for name in names])
     columns = [_column(frame, name).cast("float" if small else "double") for name in names]
     return require("pyspark.sql.functions", "spark").array(*columns)
 
@@ -97,46 +113,3 @@ def _checked(kind: str, name: str) -> str:
     if kind not in _NUMBERS:
         raise ValueError(f"column {name!r} holds {kind} in the frame, not numbers; encode or leave it out.")
     return kind
-
-
-def visited(frame: Any, columns: Columns, function: Callable[[Part, int], Any]) -> Any:
-    """An RDD of what a function gives for the parts of a frame of `Spark`, or of the errors that their rows make."""
-    with _batches_by_rows(frame.sparkSession.conf):
-        return frame.mapInArrow(partial(_pickled, columns, function), "result binary").rdd.map(_unpickled)
-
-
-def _pickled(columns: Columns, function: Callable[[Part, int], Any], batches: Iterable[Any]) -> Iterator[Any]:
-    """Errors of the data come back as results: Spark would try four times, and bury them in a trace."""
-    import pyarrow as pa
-    from pyspark import TaskContext
-
-    reuse_memory()
-    first = PARTS_A_SOURCE * TaskContext.get().partitionId()
-    for i, batch in enumerate(gathered(batches)):
-        result: Any
-        try:
-            result = function(columns.part_of_lists(batch, "the frame"), first + i)
-        except (OSError, TypeError, ValueError) as error:
-            result = error
-        yield pa.RecordBatch.from_pydict({"result": [pickle.dumps(result, protocol=5)]})
-
-
-def _unpickled(row: Any) -> Any:
-    return pickle.loads(row[0])
-
-
-@contextmanager
-def _batches_by_rows(settings: Any) -> Iterator[None]:
-    """Jobs made meanwhile end a batch after a number of rows.
-
-    To end it after a number of bytes, Spark adds them up anew for every row, which takes longer than handing it over.
-    """
-    with _SETTINGS:
-        before = {name: settings.get(name, None) for name in _BATCHES if settings.isModifiable(name)}
-        try:
-            for name in before:
-                settings.set(name, _BATCHES[name])
-            yield
-        finally:
-            for name, value in before.items():
-                settings.unset(name) if value is None else settings.set(name, value)

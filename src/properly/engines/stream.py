@@ -128,7 +128,9 @@ class StreamEngine(PartitionedEngine):
         refuse_beside("the blocks when X is a Stream", y=y, sample_weight=sample_weight, offset=offset, group=group)
         self.stream = X
         if X.files is not None:
-            self.feature_names, self.n_rows = X.files.feature_names, X.files.n_rows
+            self.feature_names = X.files.feature_names
+            if X.files.n_rows is not None:
+                self.shape = X.files.n_rows, len(self.feature_names)
 
     cache: PartCache | None = None
 

@@ -1,0 +1,94 @@
+"""How the rows of a Spark data frame come to functions in Python: by Arrow, in parts of about 16 MiB."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any
+from uuid import uuid4
+
+from properly.engines.arrow import PART_BYTES, Columns, gathered, rows_a_part
+from properly.engines.base import total_of
+from properly.engines.description import Part
+from properly.engines.partitioned import PARTS_A_SOURCE
+from properly.engines.room import reuse_memory
+
+DATA_ERRORS = (TypeError, ValueError)  # come back as results: Spark would try four times, and bury them in a trace
+_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
+_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
+_MOST_ROWS = 2000  # in a batch; with more, handing over is no faster
+
+
+def prepared(frame: Any, n_features: int | None) -> Any:
+    """The same frame in a session of its own, which has the settings of the other, but for the size of batches.
+
+    To end a batch after a number of bytes, as is usual, Spark adds them up anew for every row, which takes longer than
+    handing over the row. Where the number of features is known, a number of rows does as well.
+    """
+    old, name = frame.sparkSession, f"properly_{uuid4().hex}"
+    new = old.newSession()
+    settings = {row.key: row.value for row in old.sql("SET").collect()}
+    if n_features is None:
+        settings[_BYTES] = str(PART_BYTES)
+    else:
+        settings |= {_BYTES: str(2**31 - 1), _ROWS: str(min(_MOST_ROWS, rows_a_part(n_features)))}
+    for key, value in settings.items():
+        if new.conf.isModifiable(key):
+            new.conf.set(key, value)
+    frame.createGlobalTempView(name)
+    try:
+        return new.table(f"{new.conf.get('spark.sql.globalTempDatabase')}.{name}")
+    finally:
+        old.catalog.dropGlobalTempView(name)
+
+
+def visited(frame: Any, columns: Columns, function: Callable[[Part, int], Any]) -> Any:
+    """An RDD of what a function gives for the parts of a frame of `Spark`, or of the errors that their rows make."""
+    return frame.mapInArrow(partial(_pickled, columns, function), "result binary").rdd.map(_unpickled)
+
+
+def _pickled(columns: Columns, function: Callable[[Part, int], Any], batches: Iterable[Any]) -> Iterator[Any]:
+    import pyarrow as pa
+    from pyspark import TaskContext
+
+    reuse_memory()
+    first = PARTS_A_SOURCE * TaskContext.get().partitionId()
+    for i, batch in enumerate(gathered(batches)):
+        result: Any
+        try:
+            result = function(columns.part_of_lists(batch, "the frame"), first + i)
+        except DATA_ERRORS as error:
+            result = error
+        yield pa.RecordBatch.from_pydict({"result": [pickle.dumps(result, protocol=5)]})
+
+
+def _unpickled(row: Any) -> Any:
+    return pickle.loads(row[0])
+
+
+def totals(results: Any) -> list[Any]:
+    """The sums of an RDD of results, one of every task, as the driver gets them; or the first error of a task."""
+    try:
+        found: list[Any] = results.mapPartitions(_total).collect()
+    except Exception as error:  # of classes that depend on the version of Spark
+        said = re.findall(r"^(\w+(?:Error|Exception): .*)$", str(error), flags=re.MULTILINE)
+        if not said:
+            raise
+        raise RuntimeError(f"a task of Spark failed each time: {said[-1]}") from error
+    return found
+
+
+def _total(results: Iterable[Any]) -> Iterator[Any]:
+    errors: list[Exception] = []
+
+    def good() -> Iterator[Any]:
+        for result in results:
+            if isinstance(result, Exception):
+                errors.append(result)
+                return
+            yield result
+
+    total = total_of(good())
+    yield errors[0] if errors else total
