@@ -10,7 +10,7 @@ from itertools import takewhile
 from typing import Any, TypeVar
 
 from properly.engines.base import Given
-from properly.engines.dask_parts import DaskParts
+from properly.engines.dask_parts import DaskParts, lazily
 from properly.engines.description import Part
 from properly.engines.partitioned import PartitionedEngine, mapped, no_rows
 from properly.inputs.optional import require
@@ -43,13 +43,12 @@ class DaskEngine(PartitionedEngine):
         self.parts = self.client.compute(self.parts)
 
     def visit(self, function: Callable[[Part, int], T]) -> Iterator[T]:
-        futures = self.client.map(function, self.parts, range(len(self.parts)), pure=False)
+        futures, done = self.client.map(function, self.parts, range(len(self.parts)), pure=False), 0
         try:
-            number = 0
-            while number < len(futures):
-                results = self._results(futures[number : number + _TOGETHER])
+            while done < len(futures):
+                results = self._results(futures[done : done + _TOGETHER])
                 yield from results
-                number += len(results)
+                done += len(results)
         finally:  # also when the user interrupts: nothing keeps running
             with suppress(Exception):
                 self.client.cancel(futures)
@@ -59,14 +58,8 @@ class DaskEngine(PartitionedEngine):
 
     def map(self, function: Callable[[Block], Any]) -> Any:
         """A dask array, of which nothing is computed yet."""
-        dask, nothing = require("dask", "dask"), function(no_rows(self.estimator))
-        work = dask.delayed(partial(mapped, self.estimator, function), pure=False)
-        array = require("dask.array", "dask")
-        results = [
-            array.from_delayed(work(part, number), (rows, *nothing.shape[1:]), meta=nothing)
-            for number, (part, rows) in enumerate(zip(self.parts, self.chunks, strict=True))
-        ]
-        return array.concatenate(results, allow_unknown_chunksizes=True)
+        nothing = function(no_rows(self.estimator))
+        return lazily(partial(mapped, self.estimator, function), self.parts, self.chunks, nothing)
 
     def _results(self, futures: list[Any]) -> list[Any]:
         """What the first tasks gave that are done, at least one of them; an error if the scheduler is gone."""

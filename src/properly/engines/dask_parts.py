@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,16 @@ def _checked(frame: Any) -> Any:
 def _delayed(values: Any) -> list[Any]:
     """The parts, as they are: of every column by itself, Dask would join other small files."""
     return list(np.ravel(values.to_delayed(optimize_graph=False)))
+
+
+def lazily(function: Callable[[Any, int], Any], parts: Sequence[Any], chunks: Sequence[int], nothing: Any) -> Any:
+    """A dask array of what a function gives for every part, of which nothing is computed yet."""
+    work, array = require("dask", "dask").delayed(function, pure=False), require("dask.array", "dask")
+    results = [
+        array.from_delayed(work(part, number), (rows, *nothing.shape[1:]), meta=nothing)
+        for number, (part, rows) in enumerate(zip(parts, chunks, strict=True))
+    ]
+    return array.concatenate(results, allow_unknown_chunksizes=True)
 
 
 def _loaded(place: str, X: Any, y: Any, weight: Any, offset: Any, group: Any) -> Part:

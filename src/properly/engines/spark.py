@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 from uuid import uuid4
 
 from properly.engines.base import Engine, Given
-from properly.engines.cache import StoredPart
 from properly.engines.description import Part
 from properly.engines.partitioned import PartitionedEngine, refuse_beside
-from properly.engines.room import reuse_memory
 from properly.engines.spark_frame import Spark
-from properly.engines.spark_rows import DATA_ERRORS, prepared, totals, visited
+from properly.engines.spark_rows import of_stored, prepared, removed, stored, totals, visited
 from properly.inputs.optional import require
 
 T = TypeVar("T")
@@ -27,7 +22,6 @@ class SparkEngine(PartitionedEngine):
     """The rows of a frame as parts: read from it anew, or kept in files that the workers of a machine share."""
 
     counts_rows = True
-    kept: Any = None  # an RDD of parts in files
     complete = False  # whether all files have been written
 
     def __init__(
@@ -44,6 +38,7 @@ class SparkEngine(PartitionedEngine):
         self.columns = X.columns
         self.feature_names = None if X.vectors else X.columns.features
         self.folder = f"properly-{uuid4().hex}"
+        self.kept: list[Any] = []  # the RDD of parts in files, for engines of other weights as well
 
     @classmethod
     def of_new_data(cls, estimator: Any, X: Any, offset: Given) -> Engine:
@@ -51,13 +46,13 @@ class SparkEngine(PartitionedEngine):
 
     def keep(self) -> None:
         level = require("pyspark", "spark").StorageLevel.MEMORY_AND_DISK
-        self.kept = visited(self.frame, self.columns, partial(_stored, self.folder)).persist(level)
+        self.kept[:] = [visited(self.frame, self.columns, partial(stored, self.folder)).persist(level)]
 
     def visit(self, function: Callable[[Part, int], T]) -> Iterator[T]:
         """What the function gives is added up in every task, so that one sum of each comes to the driver."""
         results = self._totals(function)
-        if self.kept is not None and any(isinstance(result, FileNotFoundError) for result in results):
-            self.kept.unpersist()  # a task has come to a machine without the files: write them anew
+        if self.kept and any(isinstance(result, FileNotFoundError) for result in results):
+            self.kept[0].unpersist()  # a task has come to a machine without the files: write them anew
             self.keep()
             results = self._totals(function)
         for result in results:
@@ -67,45 +62,15 @@ class SparkEngine(PartitionedEngine):
         self.complete = True
 
     def _totals(self, function: Callable[[Part, int], T]) -> list[Any]:
-        if self.kept is None:
+        if not self.kept:
             return totals(visited(self.frame, self.columns, function))
-        return totals(self.kept.mapPartitions(partial(_of_stored, function)))
+        return totals(self.kept[0].mapPartitions(partial(of_stored, function)))
 
     def release(self) -> None:
-        kept, self.kept = self.kept, None
-        with suppress(Exception):  # what is left is removed with the executor
-            if kept is not None:
+        while self.kept:
+            kept = self.kept.pop()
+            with suppress(Exception):  # what is left is removed with the executor
                 slots = self.context.defaultParallelism
                 here = kept if self.complete else self.context.parallelize(range(slots), slots)
-                here.foreachPartition(partial(_removed, self.folder))  # tasks go to where the paths are
+                here.foreachPartition(partial(removed, self.folder))  # tasks go to where the paths are
                 kept.unpersist()
-
-
-def _of_stored(function: Callable[[Part, int], Any], kept: Iterable[Any]) -> Iterator[Any]:
-    """What a function gives for parts in files; errors of the data come back as results."""
-    reuse_memory()
-    for each in kept:
-        try:
-            yield each if isinstance(each, Exception) else function(each.part(), each.number)
-        except (FileNotFoundError, *DATA_ERRORS) as error:
-            yield error
-
-
-def _stored(folder: str, part: Part, number: int) -> StoredPart:
-    disks = _disks()
-    folder = f"{disks[number % len(disks)]}/{folder}"
-    try:
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-        return StoredPart.written(folder, part, number)
-    except OSError as error:
-        raise OSError(f"{error}; set spark.local.dir to disks with room for the rows, 8 bytes a number") from error
-
-
-def _removed(folder: str, _: Iterable[Any]) -> None:
-    for disk in _disks():
-        shutil.rmtree(f"{disk}/{folder}", ignore_errors=True)
-
-
-def _disks() -> list[str]:
-    """Folders of the executor's, which Spark removes with it."""
-    return os.environ.get("SPARK_LOCAL_DIRS", tempfile.gettempdir()).split(",")

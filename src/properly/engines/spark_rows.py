@@ -1,9 +1,12 @@
-"""How the rows of a Spark data frame come to functions in Python: by Arrow, in parts of about 16 MiB."""
+"""How the rows of a Spark data frame come to functions in Python: by Arrow, or from files in which they are kept."""
 
 from __future__ import annotations
 
+import os
 import pickle
 import re
+import shutil
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
@@ -11,11 +14,12 @@ from uuid import uuid4
 
 from properly.engines.arrow import PART_BYTES, Columns, gathered, rows_a_part
 from properly.engines.base import total_of
+from properly.engines.cache import StoredPart
 from properly.engines.description import Part
 from properly.engines.partitioned import PARTS_A_SOURCE
 from properly.engines.room import reuse_memory
 
-DATA_ERRORS = (TypeError, ValueError)  # come back as results: Spark would try four times, and bury them in a trace
+_DATA_ERRORS = (TypeError, ValueError)  # come back as results: Spark would try four times, and bury them in a trace
 _ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
 _MOST_ROWS = 2000  # in a batch; with more, handing over is no faster
@@ -59,7 +63,7 @@ def _pickled(columns: Columns, function: Callable[[Part, int], Any], batches: It
         result: Any
         try:
             result = function(columns.part_of_lists(batch, "the frame"), first + i)
-        except DATA_ERRORS as error:
+        except _DATA_ERRORS as error:
             result = error
         yield pa.RecordBatch.from_pydict({"result": [pickle.dumps(result, protocol=5)]})
 
@@ -90,5 +94,39 @@ def _total(results: Iterable[Any]) -> Iterator[Any]:
                 return
             yield result
 
-    total = total_of(good())
+    total = None
+    try:
+        total = total_of(good())
+    except _DATA_ERRORS as error:  # parts that do not belong together
+        errors.append(error)
     yield errors[0] if errors else total
+
+
+def of_stored(function: Callable[[Part, int], Any], kept: Iterable[Any]) -> Iterator[Any]:
+    """What a function gives for parts in files; errors of the data come back as results."""
+    reuse_memory()
+    for each in kept:
+        try:
+            yield each if isinstance(each, Exception) else function(each.part(), each.number)
+        except (FileNotFoundError, *_DATA_ERRORS) as error:
+            yield error
+
+
+def stored(folder: str, part: Part, number: int) -> StoredPart:
+    disks = _disks()
+    folder = f"{disks[number % len(disks)]}/{folder}"
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        return StoredPart.written(folder, part, number)
+    except OSError as error:
+        raise OSError(f"{error}; set spark.local.dir to disks with room for the rows, 8 bytes a number") from error
+
+
+def removed(folder: str, _: Iterable[Any]) -> None:
+    for disk in _disks():
+        shutil.rmtree(f"{disk}/{folder}", ignore_errors=True)
+
+
+def _disks() -> list[str]:
+    """Folders of the executor's, which Spark removes with it."""
+    return os.environ.get("SPARK_LOCAL_DIRS", tempfile.gettempdir()).split(",")
