@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar, cast
 
@@ -94,7 +94,7 @@ class PartitionedEngine(Engine):
         self._origin = self
         self.class_factor: Array | None = None
         self._passes = 1
-        self.description = add_up(self.visit(partial(Description.of, share=share)))
+        self.description = add_up(self.visit(partial(Description.of, share=share, names=self.feature_names)))
         self.classes = self.description.classes
         if self.description.offset_shape is not None:
             rows = self.description.n_rows
@@ -115,7 +115,19 @@ class PartitionedEngine(Engine):
             return known
         self._origin._passes += 1
         rows = _Rows(self.classes, self.class_factor, self.folds, self.split, self.shares, self.seed)
-        return add_up(self.visit(partial(_added, rows, kernel, params)))
+        return add_up(self._of_all_rows(self.visit(partial(_added, rows, kernel, params))))
+
+    def _of_all_rows(self, results: Iterable[tuple[int, S | None]]) -> Iterator[S | None]:
+        """What a pass found, which must have seen as many rows as the first one."""
+        seen = 0
+        for rows, statistic in results:
+            seen += rows
+            yield statistic
+        if seen != self.description.n_rows:
+            raise ValueError(
+                f"the data had {self.description.n_rows} rows in the first pass and {seen} in a later one; fit a copy "
+                "that nobody writes to, or blocks that are the same in every pass."
+            )
 
     def _known(self, kernel: Callable[..., S], params: tuple[Any, ...]) -> Any:
         """What the first pass has found already."""
@@ -217,14 +229,20 @@ class _Rows(NamedTuple):
         return engine if self.split is None else engine.training(self.split)
 
 
-def _added(rows: _Rows, kernel: Callable[..., S], params: tuple[Any, ...], part: Part, number: int) -> S | None:
+def _added(
+    rows: _Rows, kernel: Callable[..., S], params: tuple[Any, ...], part: Part, number: int
+) -> tuple[int, S | None]:
+    """The number of rows, before some are drawn, and the sum over them."""
     part = part.converted()
-    engine = rows.engine(part, number) if part.X.shape[0] else None
-    return engine.reduce(kernel, *params) if engine and engine.X.shape[0] else None
+    n_rows = int(part.X.shape[0])
+    engine = rows.engine(part, number) if n_rows else None
+    return n_rows, engine.reduce(kernel, *params) if engine and engine.X.shape[0] else None
 
 
 def mapped(estimator: Any, function: Callable[[Block], Any], part: Part, number: int) -> Any:
-    X, _, _, offset, _, place = part._replace(y=None, weight=None, group=None).checked()
+    X, _, _, offset, _, place = part._replace(y=None, weight=None, group=None).checked(
+        getattr(estimator, "feature_names_in_", None)
+    )
     if X.shape[1] != estimator.n_features_in_:
         raise ValueError(
             f"X has {X.shape[1]} features, but the model was fitted with {estimator.n_features_in_} ({place})."
