@@ -22,7 +22,7 @@ from properly.engines import ENGINES, Engine, KeyedFolds, MemoryEngine, Partitio
 from properly.engines.cache import PartCache
 from properly.engines.description import Part, Sample
 from properly.engines.memory import BLOCK_BYTES
-from properly.engines.stream import _Files
+from properly.engines.stream_files import Files
 from properly.kernels import LinearModel
 from properly.linear import ProperLinearClassifier
 from properly.losses import Composite, GEVLoss, LogLoss
@@ -230,8 +230,8 @@ class TestFiles:
     def test_a_cache_is_read_instead_and_removed(self, table, tmp_path, monkeypatch, format):
         path, scratch, decoded, kept = self.write(table, tmp_path, format), tmp_path / "scratch", [], []
         scratch.mkdir()
-        parts, closed = _Files.parts, PartCache.close
-        monkeypatch.setattr(_Files, "parts", lambda files, *more: (decoded.append(1), parts(files, *more))[1])
+        parts, closed = Files.parts, PartCache.close
+        monkeypatch.setattr(Files, "parts", lambda files, *more: (decoded.append(1), parts(files, *more))[1])
         monkeypatch.setattr(PartCache, "close", lambda cache: (kept.extend(scratch.iterdir()), closed(cache))[1])
         roles = {"target": "label", "sample_weight": "w", "offset": "o"}
         plain = ProperLinearClassifier().fit(Stream(path, **roles))
@@ -318,6 +318,9 @@ class TestBadStreams:
         ("source", "message"),
         [
             (iter([]), "read only once"),
+            (lambda: None, "must return an iterator of blocks at every call, got None"),
+            ({"a.csv"}, "got a set; give a path or a list of paths"),
+            (pd.DataFrame(X, columns=list("abcdef")), "got a DataFrame; give a path"),
             (7, "must be blocks, a callable or paths"),
             ([(X, Y), (X[:, :3], Y)], "block 1 has 3 features"),
             ([(X, Y[:5])], "y of block 0 has 5 rows"),
@@ -371,6 +374,13 @@ class TestBadStreams:
     def test_columns_are_for_files(self):
         with pytest.raises(ValueError, match="for the columns of files"):
             Stream([(X, Y)], target="y")
+        for source, kind in (([], "an empty list"), (iter(["a.csv"]), "a list_iterator"), ({"a.csv"}, "a set")):
+            with pytest.raises(ValueError, match=f"a path or a list of paths, got {kind}"):
+                Stream(source, target="y")
+
+    def test_other_options(self):
+        with pytest.raises(ValueError, match="verbose must be True or False, got 'no'"):
+            Stream([(X, Y)], verbose="no")
 
     @pytest.mark.parametrize("later", [0, 700, 2 * N])
     def test_other_rows_in_a_later_pass(self, later):
