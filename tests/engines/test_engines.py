@@ -378,9 +378,11 @@ class TestBadStreams:
             with pytest.raises(ValueError, match=f"a path or a list of paths, got {kind}"):
                 Stream(source, target="y")
 
-    def test_other_options(self):
+    def test_other_options(self, tmp_path):
         with pytest.raises(ValueError, match="verbose must be True or False, got 'no'"):
             Stream([(X, Y)], verbose="no")
+        with pytest.raises(ValueError, match="cache must be an existing folder on a local disk, got ''"):
+            ProperLinearClassifier().fit(Stream([(X, Y)], cache=""))
 
     @pytest.mark.parametrize("later", [0, 700, 2 * N])
     def test_other_rows_in_a_later_pass(self, later):

@@ -1,6 +1,7 @@
 """Files as users have them: with missing cells, of mixed formats, changed while they are read."""
 
 import os
+import pickle
 import warnings
 
 import numpy as np
@@ -11,7 +12,9 @@ import pyarrow.parquet
 import pytest
 from sklearn.pipeline import make_pipeline
 
-from properly.engines import Stream
+from properly.engines import KeyedFolds, Stream
+from properly.engines.cache import StoredPart
+from properly.engines.description import Part
 from properly.linear import ProperLinearClassifier
 from properly.tables import LinearFeatures, TableEncoder
 from properly.tables.columns import MISSING
@@ -216,3 +219,26 @@ def test_what_an_encoder_finds_is_named(tmp_path, pipeline):
         files = Stream(tmp_path / "rows.parquet", target="y", encoder=encoder).files
         assert [part.X.shape[0] for source in files.sources for part in files.parts(source, False)] == [200] * 3
     assert {each.message.source.partition(" of ")[0] for each in caught} == {"row group 2"}
+
+
+class TestCachedLabels:
+    @pytest.mark.parametrize("missing", [None, np.nan])
+    def test_missing_texts_do_not_stay_in_memory(self, tmp_path, missing):
+        sizes = []
+        for n in (100, 10_000):
+            group = np.array([f"customer {i}" for i in range(n)], dtype=object)
+            group[::3] = missing
+            stored = StoredPart.written(str(tmp_path), Part(np.zeros((n, 1)), np.zeros(n), group=group), 0)
+            restored = stored.part().group
+            np.testing.assert_array_equal(pd.isna(restored), pd.isna(group))
+            assert [each for each in restored if each is not None] == [each for each in group if isinstance(each, str)]
+            folds = [KeyedFolds(9).of_rows(None, each) for each in (group, restored)]
+            np.testing.assert_array_equal(*folds)
+            sizes.append(len(pickle.dumps(stored)))
+        assert sizes[1] < sizes[0] + 100
+
+    def test_every_pass_shows_its_progress(self, tmp_path, capsys):
+        FRAME.to_csv(tmp_path / "rows.csv", index=False)
+        for folder in (None, tmp_path):
+            model = fitted(tmp_path / "rows.csv", verbose=True, cache=folder)
+            assert capsys.readouterr().err.count("reading") >= model.n_passes_ > 1
