@@ -47,6 +47,9 @@ FORMATS = {
     ".ipc": Format("ipc"),
 }
 
+# Cells of a text file that mean "missing" if they stand without quotation marks.
+MISSING_CELLS = ["", "#N/A", "#NA", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"]
+
 
 def files_in(folder: FilePath) -> list[Path]:
     """The files of a folder and of the folders in it, in order, without what Spark and others keep beside the data.

@@ -18,11 +18,11 @@ from sklearn.pipeline import make_pipeline
 from threadpoolctl import threadpool_info
 
 from properly import kernels
-from properly.engines import ENGINES, Engine, MemoryEngine, PartitionedEngine, Stream, StreamEngine
+from properly.engines import ENGINES, Engine, KeyedFolds, MemoryEngine, PartitionedEngine, Stream, StreamEngine
 from properly.engines.cache import PartCache
 from properly.engines.description import Part, Sample
 from properly.engines.memory import BLOCK_BYTES
-from properly.engines.stream import _Files
+from properly.engines.stream_files import Files
 from properly.kernels import LinearModel
 from properly.linear import ProperLinearClassifier
 from properly.losses import Composite, GEVLoss, LogLoss
@@ -230,8 +230,8 @@ class TestFiles:
     def test_a_cache_is_read_instead_and_removed(self, table, tmp_path, monkeypatch, format):
         path, scratch, decoded, kept = self.write(table, tmp_path, format), tmp_path / "scratch", [], []
         scratch.mkdir()
-        parts, closed = _Files.parts, PartCache.close
-        monkeypatch.setattr(_Files, "parts", lambda files, *more: (decoded.append(1), parts(files, *more))[1])
+        parts, closed = Files.parts, PartCache.close
+        monkeypatch.setattr(Files, "parts", lambda files, *more: (decoded.append(1), parts(files, *more))[1])
         monkeypatch.setattr(PartCache, "close", lambda cache: (kept.extend(scratch.iterdir()), closed(cache))[1])
         roles = {"target": "label", "sample_weight": "w", "offset": "o"}
         plain = ProperLinearClassifier().fit(Stream(path, **roles))
@@ -287,7 +287,7 @@ class TestFiles:
     def test_values_are_checked_in_the_first_pass_only(self, monkeypatch):
         checks = []
         checked = Part.checked
-        monkeypatch.setattr(Part, "checked", lambda part: (checks.append(part), checked(part))[1])
+        monkeypatch.setattr(Part, "checked", lambda part, *names: (checks.append(part), checked(part, *names))[1])
         model = ProperLinearClassifier().fit(Stream(cut([0, 400, N], X, Y)))
         assert len(checks) == 2 < 2 * model.n_passes_
 
@@ -318,12 +318,19 @@ class TestBadStreams:
         ("source", "message"),
         [
             (iter([]), "read only once"),
+            (lambda: None, "must return an iterator of blocks at every call, got None"),
+            ({"a.csv"}, "got a set; give a path or a list of paths"),
+            (pd.DataFrame(X, columns=list("abcdef")), "got a DataFrame; give a path"),
             (7, "must be blocks, a callable or paths"),
             ([(X, Y), (X[:, :3], Y)], "block 1 has 3 features"),
             ([(X, Y[:5])], "y of block 0 has 5 rows"),
             ([(X, Y, WEIGHT, OFFSET, Y, 1)], "6 parts"),
             ([(X, Y, -WEIGHT)], "sample_weight of block 0 must not be negative"),
-            ([(np.where(X > 3, np.nan, X), Y)], "block 0 contains NaN or infinity"),
+            ([(np.where(X > 3, np.nan, X), Y)], "block 0 contains NaN or infinity in column 2"),
+            ([(sp.csr_array(np.where(X > 3, np.inf, 0.0)), Y)], "block 0 contains NaN or infinity in column 2"),
+            ([(pd.DataFrame({"a": X[:, 0], "b": np.nan}), Y)], "infinity in column 'b'"),
+            ([(X, Y), (X, np.where(Y == 1, "1", "0"))], r"mixes '[01]' with [01]; .* \(in block 1, unlike block 0\)"),
+            ([(X, Y), (X, np.where(Y == 1, np.nan, 0.0))], "block 1 has rows without a label"),
             ([(X, None)], "no labels"),
             ([], "no rows"),
             ([(X[:0], Y[:0])], "no rows"),
@@ -367,6 +374,32 @@ class TestBadStreams:
     def test_columns_are_for_files(self):
         with pytest.raises(ValueError, match="for the columns of files"):
             Stream([(X, Y)], target="y")
+        for source, kind in (([], "an empty list"), (iter(["a.csv"]), "a list_iterator"), ({"a.csv"}, "a set")):
+            with pytest.raises(ValueError, match=f"a path or a list of paths, got {kind}"):
+                Stream(source, target="y")
+
+    def test_other_options(self, tmp_path):
+        with pytest.raises(ValueError, match="verbose must be True or False, got 'no'"):
+            Stream([(X, Y)], verbose="no")
+        with pytest.raises(ValueError, match="cache must be an existing folder on a local disk, got ''"):
+            ProperLinearClassifier().fit(Stream([(X, Y)], cache=""))
+
+    @pytest.mark.parametrize("later", [0, 700, 2 * N])
+    def test_other_rows_in_a_later_pass(self, later):
+        passes = itertools.count()
+
+        def blocks():
+            rows = np.resize(np.arange(N), later if next(passes) else N)
+            return [(X[rows[:500]], Y[rows[:500]]), (X[rows[500:]], Y[rows[500:]])]
+
+        with pytest.raises(ValueError, match=f"had 1200 rows in the first pass and {later} in a later one"):
+            ProperLinearClassifier().fit(Stream(blocks))
+
+    def test_some_of_the_rows_are_all_of_them(self):
+        engine, _ = StreamEngine(Stream(cut([0, 500, N], X, Y))).trained(ProperLinearClassifier())
+        assert engine.undersampled(np.array([0.1, 1.0]), 0).reduce(kernels.classes, 2).rows < N
+        folds = engine.with_folds(KeyedFolds(3))
+        assert folds.training(1).reduce(kernels.classes, 2).weight.sum() < N
 
     def test_new_labels_in_a_later_pass(self):
         passes = iter([Y, Y + 5, Y + 5])

@@ -39,6 +39,36 @@ def test_the_hash_does_not_change():
     assert KeyedFolds(10).of_rows(None, np.array(["a", "b", "", "longer", "\u00e9"])).tolist() == [8, 7, 0, 4, 1]
 
 
+@pytest.mark.parametrize(
+    "key",
+    [
+        [True, None, False, True, False, None],
+        [None, "ann", "bob", np.nan, "ann", "bob"],
+        [True, 7, "ann", None, 7.0, "ann"],
+        [np.nan, 3.0, None, 3, 4, pd.NA],
+    ],
+)
+def test_objects_count_for_themselves_whatever_the_part(key):
+    key = np.array(key, dtype=object)
+    folds = KeyedFolds(1000)
+    fold = folds.of_rows(None, key)
+    for order in (np.arange(6), np.arange(6)[::-1], np.array([1, 0, 2, 4, 3, 5])):
+        in_parts = [folds.of_rows(None, key[rows]) for rows in np.split(order, [1, 3, 3])]
+        np.testing.assert_array_equal(np.concatenate(in_parts), fold[order])
+    lost = pd.isna(key)
+    assert len(set(fold[lost])) == 1
+    assert set(fold[lost]) == set(folds.of_rows(None, np.array([np.nan, -np.nan])))
+    for value in set(key[~lost]):
+        np.testing.assert_array_equal(
+            folds.of_rows(None, np.array([value])), set(fold[~lost][key[~lost] == value]).pop()
+        )
+
+
+def test_no_rows():
+    for nothing in (np.empty(0, dtype=object), np.empty(0), np.empty(0, dtype="U3"), np.empty((0, 3))):
+        assert KeyedFolds(3).of_rows(nothing, nothing).shape == (0,)
+
+
 def test_without_keys_the_features_are_the_key():
     fold = KeyedFolds(3).of_rows(X, None)
     np.testing.assert_array_equal(KeyedFolds(3).of_rows(sp.csr_array(X), None), fold)
@@ -54,6 +84,8 @@ def test_given_folds():
         np.testing.assert_array_equal(np.sort(np.concatenate([train, held_out])), np.arange(600))
     with pytest.raises(ValueError, match="a whole number from 0 to 1, got 2"):
         KeyedFolds(2, hashed=False).of_rows(X, given)
+    with pytest.raises(ValueError, match="from 0 to 2, got keys that are no numbers; set n_splits"):
+        KeyedFolds(3, hashed=False).of_rows(X, np.array(["ann", "bob"]))
     with pytest.raises(ValueError, match="needs the fold of every row"):
         KeyedFolds(2, hashed=False).of_rows(X, None)
     with pytest.raises(ValueError, match="n_splits"):

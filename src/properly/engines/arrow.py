@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from inspect import signature
 from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
 
 from properly.engines.description import Part
 from properly.inputs.optional import require
 from properly.numeric.probabilities import Array
 
 PART_BYTES = 2**24
+_ROLES = ("target", "sample_weight", "offset", "group")  # as users name them
 _SMALL = ("float", "halffloat", "int8", "int16", "uint8", "uint16", "bool")  # float32 holds every value
 
 
@@ -31,10 +34,16 @@ class Columns(NamedTuple):
         cls, names: Sequence[str], what: str, features: Sequence[str] | str | None, *roles: str | None
     ) -> Columns:
         """Of the columns with these names; all that have no other role are features, unless they are named."""
-        special = [name for name in roles if name is not None]
+        for option, role in zip(_ROLES, roles, strict=False):
+            if not isinstance(role, str | None):
+                raise ValueError(f"{option} must be the name of one column, a text, got {role!r}.")
         if features is None:
-            features = [name for name in names if name not in special]
-        found = cls([features] if isinstance(features, str) else list(features), *roles)
+            features = [name for name in names if name not in roles]
+        features = [features] if isinstance(features, str) else list(features) if np.iterable(features) else [features]
+        for name in features:
+            if not isinstance(name, str):
+                raise ValueError(f"features must be names of columns, which are texts, got {name!r}.")
+        found = cls(features, *roles)
         if found.y is not None and found.y in found.features:
             raise ValueError(f"column {found.y!r} is the target and among the features; leave it out of the features.")
         if not found.features:
@@ -57,11 +66,11 @@ class Columns(NamedTuple):
         """Those that mean something else than a feature, once each."""
         return list(dict.fromkeys(name for name in self[1:] if isinstance(name, str)))
 
-    def part(self, batch: Any, place: str, encoder: Any = None) -> Part:
-        """The rows of a batch of Arrow; `encoder` turns a table of the features into numbers."""
+    def part(self, batch: Any, place: str, encoder: Any = None, first_row: int = 0) -> Part:
+        """The rows of a batch of Arrow, the first of which has this number; `encoder` makes numbers of a table."""
         if encoder is not None:
-            table = require("pyarrow", "arrow").Table.from_batches([batch])
-            X = np.asarray(encoder.transform(table.select(self.features)), dtype=np.float64)
+            table = require("pyarrow", "arrow").Table.from_batches([batch]).select(self.features)
+            X = np.asarray(_encoded(encoder, table, place, first_row), dtype=np.float64)
         else:
             columns = [batch.column(name) for name in self.features]
             small = all(str(column.type) in _SMALL for column in columns)
@@ -104,6 +113,15 @@ def gathered(batches: Iterable[Any]) -> Iterator[Any]:
         if waiting and (batch is None or sum(map(len, waiting)) >= rows_a_part(n_features)):
             yield pa.Table.from_batches(waiting).combine_chunks().to_batches()[0]
             waiting = []
+
+
+def _encoded(encoder: Any, table: Any, place: str, first_row: int) -> Any:
+    """What a transformer makes of a table; one that takes the place, for its messages, is told it."""
+    first = encoder[0] if isinstance(encoder, Pipeline) else encoder
+    if "first_row" not in signature(getattr(first, "transform", encoder.transform)).parameters:
+        return encoder.transform(table)
+    found = first.transform(table, source=place, first_row=first_row)
+    return found if encoder is first or len(encoder) == 1 else encoder[1:].transform(found)
 
 
 def _labels(column: Any) -> NDArray[Any]:

@@ -12,8 +12,10 @@ from typing import Any, NamedTuple, Self, TypeVar, cast
 from uuid import uuid4
 
 import numpy as np
+from numpy.typing import NDArray
 
 from properly.engines.description import Part
+from properly.inputs.frames import missing_in
 
 T = TypeVar("T")
 _ALIGNMENT = 64  # bytes, to which arrays begin
@@ -35,7 +37,7 @@ class StoredPart(NamedTuple):
         """The part in a new file of the folder."""
         buffers: list[pickle.PickleBuffer] = []
         part = part.converted()
-        part = part._replace(y=_as_plain_texts(part.y), group=_as_plain_texts(part.group))
+        part = part._replace(y=_stored(part.y), group=_stored(part.group))
         head = pickle.dumps(part, protocol=5, buffer_callback=buffers.append)
         path, ends = f"{folder}/{uuid4().hex}", []
         try:
@@ -49,18 +51,20 @@ class StoredPart(NamedTuple):
         return cls(number, path, head, tuple(ends))
 
     def part(self) -> Part:
-        if not any(begin < end for begin, end in self.ends):  # no rows: nothing can be mapped
-            return cast(Part, pickle.loads(self.head, buffers=[b""] * len(self.ends)))
-        with open(self.path, "rb") as file:
-            whole = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-        return cast(Part, pickle.loads(self.head, buffers=[whole[begin:end] for begin, end in self.ends]))
+        pieces: list[Any] = [b""] * len(self.ends)  # of no rows nothing can be mapped
+        if any(begin < end for begin, end in self.ends):
+            with open(self.path, "rb") as file:
+                whole = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+            pieces = [whole[begin:end] for begin, end in self.ends]
+        part = cast(Part, pickle.loads(self.head, buffers=pieces))
+        return part._replace(y=_restored(part.y), group=_restored(part.group))
 
 
 class PartCache:
     """A folder that only this user can read, with a file for every part; removed at the end, or with the process."""
 
     def __init__(self, folder: str) -> None:
-        if not Path(folder).is_dir():
+        if not (folder and Path(folder).is_dir()):
             raise ValueError(f"cache must be an existing folder on a local disk, got {folder!r}.")
         self._folder = TemporaryDirectory(prefix="properly-", dir=folder, ignore_cleanup_errors=True)
         self._parts: dict[int, StoredPart] = {}
@@ -85,8 +89,28 @@ class PartCache:
             self._folder.cleanup()
 
 
-def _as_plain_texts(labels: Any) -> Any:
-    """Texts as NumPy's own, whose characters go to the file."""
-    if labels is None or labels.dtype != object or not all(isinstance(each, str) for each in labels):
+class _Texts(NamedTuple):
+    """Texts as NumPy's own, whose characters go to the file, and which of them are missing."""
+
+    texts: NDArray[np.str_]
+    missing: NDArray[np.bool_]
+
+
+def _stored(labels: Any) -> Any:
+    """Labels that are texts, or missing, in a form of which nothing stays in memory."""
+    if labels is None or labels.dtype != object:
         return labels
-    return labels.astype(np.str_)
+    missing = missing_in(labels)
+    if not all(isinstance(each, str) for each in labels[~missing]):
+        return labels
+    return _Texts(np.where(missing, "", labels).astype(np.str_), missing)
+
+
+def _restored(labels: Any) -> Any:
+    if not isinstance(labels, _Texts):
+        return labels
+    if not labels.missing.any():
+        return labels.texts
+    found = labels.texts.astype(object)
+    found[labels.missing] = None
+    return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
@@ -11,6 +13,7 @@ from scipy import sparse
 from sklearn.utils.validation import column_or_1d
 
 from properly.engines.memory import MemoryEngine
+from properly.inputs.frames import column_names, is_frame, missing_in
 from properly.inputs.labels import encode, found_classes
 from properly.inputs.weights import checked_weight
 from properly.kernels import Block, FirstRow, Moments, Statistic, first_row
@@ -42,13 +45,19 @@ class Part(NamedTuple):
         group = None if self.group is None else np.asarray(column_or_1d(self.group))
         return Part(X, y, weight, offset, group, self.place)
 
-    def checked(self) -> Part:
-        """The rows converted; values that no fit or prediction can use are refused."""
+    def checked(self, names: Sequence[str] | None = None) -> Part:
+        """The rows converted; values that no fit or prediction can use are refused; `names` are of columns."""
         X, y, weight, offset, group, place = part = self.converted()
         if X.ndim != 2:
             raise ValueError(f"X of {place} must have two dimensions, got {X.ndim}.")
-        if not np.isfinite(X.data if sparse.issparse(X) else X).all():
-            raise ValueError(f"X of {place} contains NaN or infinity; drop or impute such rows first.")
+        finite = np.isfinite(X.data if sparse.issparse(X) else X)
+        if not finite.all():
+            column = int(X.tocoo().coords[1][~finite].min() if sparse.issparse(X) else np.argmin(finite.all(axis=0)))
+            names = column_names(self.X) if is_frame(self.X) else names
+            name = column if names is None or len(names) != X.shape[1] else names[column]
+            raise ValueError(
+                f"X of {place} contains NaN or infinity in column {name!r}; drop or impute such rows first."
+            )
         if offset is not None and offset.ndim not in (1, 2):
             raise ValueError(f"offset of {place} must have one or two dimensions, got {offset.ndim}.")
         for name, rows in (("y", y), ("sample_weight", weight), ("offset", offset), ("group", group)):
@@ -58,6 +67,15 @@ class Part(NamedTuple):
             raise ValueError(f"offset of {place} must be finite.")
         checked_weight(weight, X.shape[0], name=f"sample_weight of {place}")
         return part
+
+
+@contextmanager
+def _said_of(place: str) -> Iterator[None]:
+    """An error while the block runs is given the place of the rows."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{str(error).removesuffix('.')} (in {place}).") from error
 
 
 @dataclass(frozen=True)
@@ -148,14 +166,19 @@ class Description(Statistic):
     sample: Sample | None  # until an engine has been made of it
 
     @classmethod
-    def of(cls, part: Part, number: int, share: float) -> Self | None:
+    def of(cls, part: Part, number: int, share: float, names: Sequence[str] | None = None) -> Self | None:
         """Of the rows of one part, whose values are checked here and nowhere else; `number` is its seed."""
-        part = part.checked()
+        part = part.checked(names)
         if not part.X.shape[0]:
             return None
         if part.y is None:
             raise ValueError(f"{part.place} has no labels; blocks must be (X, y, ...), files and frames need target=.")
-        classes = found_classes(part.y)
+        if part.y.dtype.kind in "fOmM" and missing_in(part.y).any():
+            raise ValueError(
+                f"{part.place} has rows without a label; drop such rows, or give them a class of their own."
+            )
+        with _said_of(part.place):
+            classes = found_classes(part.y)
         engine = MemoryEngine(part.X, encode(part.y, classes), part.weight)
         with np.errstate(over="ignore", invalid="ignore"):  # sums that overflow are refused when they are used
             summary = engine.reduce(_summary, len(classes))
@@ -174,7 +197,8 @@ class Description(Statistic):
             raise ValueError(f"the offsets of {other.place} have other columns than those of {self.place}.")
         kinds = {each.dtype.kind in "biuf" for each in (self.classes, other.classes)}
         kind = object if len(kinds) > 1 else None  # of numbers and texts NumPy would make texts
-        classes = found_classes(np.concatenate([self.classes, other.classes], dtype=kind))
+        with _said_of(f"{other.place}, unlike {self.place}"):
+            classes = found_classes(np.concatenate([self.classes, other.classes], dtype=kind))
         low, high = zip(self.offsets, other.offsets, strict=True)
         return type(self)(
             self.place,

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from properly.inputs.frames import missing_in
 from properly.inputs.options import check_boolean, checked_count
 
 _MULTIPLIERS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)  # of the finaliser of splitmix64
@@ -34,7 +35,8 @@ class KeyedFolds:
     Notes
     -----
     In memory the keys are the `groups` of `split`; files and frames name a column, ``Stream(..., group="customer")``.
-    Without keys the features of a row are its key. The hash is the same on every machine and in every version.
+    Without keys the features of a row are its key. The hash is the same on every machine and in every version. Rows
+    whose key is missing are in one fold.
 
     Examples
     --------
@@ -69,13 +71,15 @@ class KeyedFolds:
             return (_hash_of(X if key is None else key) % np.uint64(self.n_splits)).astype(np.int64)
         if key is None:
             raise ValueError("KeyedFolds(hashed=False) needs the fold of every row: give groups, or name group=.")
-        folds = np.asarray(key, dtype=np.float64)
+        rule = f"a fold must be a whole number from 0 to {self.n_splits - 1}"
+        remedy = "set n_splits, or leave out hashed=False."
+        try:
+            folds = np.asarray(key, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{rule}, got keys that are no numbers; {remedy}") from error
         bad = ~((folds >= 0) & (folds < self.n_splits) & (folds == np.floor(folds)))
         if bad.any():
-            raise ValueError(
-                f"a fold must be a whole number from 0 to {self.n_splits - 1}, got {key[bad][0]}; set n_splits, or "
-                "leave out hashed=False."
-            )
+            raise ValueError(f"{rule}, got {key[bad][0]}; {remedy}")
         return folds.astype(np.int64)
 
     def roles(self, X: Any, key: NDArray[Any] | None) -> NDArray[np.int8]:
@@ -89,22 +93,37 @@ def _hash_of(values: Any) -> NDArray[np.uint64]:
     if sparse.issparse(values):
         return _hash_of_sparse(values.tocsr())
     values = np.asarray(values)
-    if values.dtype.kind == "O" and len(values) and isinstance(values.flat[0], Real):
+    if values.dtype.kind == "O" and values.ndim == 1:
+        return _hash_of_objects(values)
+    if values.dtype.kind == "O":
         with suppress(TypeError, ValueError):  # a text among numbers makes all of them texts
             values = values.astype(np.float64)
     if values.dtype.kind in "OUST":
         texts = np.ascontiguousarray(values.astype(np.str_))
-        digits = texts.view(np.uint32).reshape(len(texts), -1) if texts.dtype.itemsize else np.empty((len(texts), 0))
+        width = texts[:1].size * texts.dtype.itemsize // 4
+        digits = texts.view(np.uint32).reshape(len(texts), width) if width else np.empty((len(texts), 0))
         columns = digits.astype(np.uint64).T
     elif values.dtype.kind in "mM":
         columns = values.astype(f"{values.dtype.kind}8[us]").view(np.uint64)[None]
     else:
-        numbers = np.asarray(values, dtype=np.float64).reshape(len(values), -1) + 0.0  # -0.0 is 0.0
-        columns = np.ascontiguousarray(numbers.T).view(np.uint64)
+        numbers = np.asarray(values, dtype=np.float64) + 0.0  # -0.0 is 0.0
+        numbers[np.isnan(numbers)] = np.nan  # of which there are many, with other digits
+        columns = np.ascontiguousarray(np.atleast_2d(numbers.T)).view(np.uint64)
     found = np.zeros(len(values), dtype=np.uint64)
     for number, column in enumerate(columns, start=1):
         found ^= _placed(column, np.uint64(number))
     return _mixed(found)
+
+
+def _hash_of_objects(values: NDArray[Any]) -> NDArray[np.uint64]:
+    """Of every object for itself, a number, a text or nothing: the others of its part change nothing."""
+    missing = missing_in(values)
+    numbers = {kind for kind in set(map(type, values)) if issubclass(kind, Real | np.bool_)}
+    numeric = missing | np.array([type(each) in numbers for each in values], dtype=bool)
+    found = np.empty(len(values), dtype=np.uint64)
+    found[numeric] = _hash_of(np.where(missing[numeric], np.nan, values[numeric]).astype(np.float64))
+    found[~numeric] = _hash_of(values[~numeric].astype(np.str_))
+    return found
 
 
 def _hash_of_sparse(X: Any) -> NDArray[np.uint64]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar, cast
 
@@ -13,14 +14,14 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from properly import kernels
-from properly.engines.base import Engine, Given, S, add_up, combine_weights
+from properly.engines.base import Engine, Given, S, add_up, combine_weights, total_of
 from properly.engines.description import SAMPLE_BYTES, Description, Part, Sample
 from properly.engines.folds import KeyedFolds
 from properly.engines.memory import MemoryEngine
 from properly.inputs.features import check_names
 from properly.inputs.labels import encode
 from properly.inputs.weights import check_offset_shape, checked_offset
-from properly.kernels import Block
+from properly.kernels import Block, Statistic
 from properly.numeric.probabilities import Array
 
 T = TypeVar("T")
@@ -99,7 +100,7 @@ class PartitionedEngine(Engine):
         self._origin = self
         self.class_factor: Array | None = None
         self._passes = 1
-        self.description = add_up(self.visit(partial(Description.of, share=share)))
+        self.description = add_up(self.visit(partial(Description.of, share=share, names=self.feature_names)))
         self.classes = self.description.classes
         if self.description.offset_shape is not None:
             rows = self.description.n_rows
@@ -120,7 +121,13 @@ class PartitionedEngine(Engine):
             return known
         self._origin._passes += 1
         rows = _Rows(self.classes, self.class_factor, self.folds, self.split, self.shares, self.seed)
-        return add_up(self.visit(partial(_added, rows, kernel, params)))
+        found: _Pass = add_up(self.visit(partial(_added, rows, kernel, params)))
+        if found.n_rows != self.description.n_rows:
+            raise ValueError(
+                f"the data had {self.description.n_rows} rows in the first pass and {found.n_rows} in a later one; fit "
+                "a copy that nobody writes to, or blocks that are the same in every pass."
+            )
+        return add_up([found.sums])
 
     def _known(self, kernel: Callable[..., S], params: tuple[Any, ...]) -> Any:
         """What the first pass has found already."""
@@ -223,14 +230,28 @@ class _Rows(NamedTuple):
         return engine if self.split is None else engine.training(self.split)
 
 
-def _added(rows: _Rows, kernel: Callable[..., S], params: tuple[Any, ...], part: Part, number: int) -> S | None:
+@dataclass(frozen=True)
+class _Pass(Statistic):
+    """The number of rows, before some are drawn, and the sums over them."""
+
+    n_rows: int
+    sums: Any  # a statistic, or None
+
+    def __add__(self, other: Self) -> Self:
+        return replace(self, n_rows=self.n_rows + other.n_rows, sums=total_of([self.sums, other.sums]))
+
+
+def _added(rows: _Rows, kernel: Callable[..., S], params: tuple[Any, ...], part: Part, number: int) -> _Pass:
     part = part.converted()
-    engine = rows.engine(part, number) if part.X.shape[0] else None
-    return engine.reduce(kernel, *params) if engine and engine.X.shape[0] else None
+    n_rows = int(part.X.shape[0])
+    engine = rows.engine(part, number) if n_rows else None
+    return _Pass(n_rows, engine.reduce(kernel, *params) if engine and engine.X.shape[0] else None)
 
 
 def mapped(estimator: Any, function: Callable[[Block], Any], part: Part, number: int) -> Any:
-    X, _, _, offset, _, place = part._replace(y=None, weight=None, group=None).checked()
+    X, _, _, offset, _, place = part._replace(y=None, weight=None, group=None).checked(
+        getattr(estimator, "feature_names_in_", None)
+    )
     if X.shape[1] != estimator.n_features_in_:
         raise ValueError(
             f"X has {X.shape[1]} features, but the model was fitted with {estimator.n_features_in_} ({place})."

@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from properly.engines.arrow import Columns, rows_a_part
 from properly.engines.base import Given
 from properly.engines.cache import PartCache
 from properly.engines.description import Part
 from properly.engines.memory import number_of_threads, one_blas_thread
 from properly.engines.partitioned import PARTS_A_SOURCE, PartitionedEngine, refuse_beside
-from properly.files import FORMATS, files_in
+from properly.engines.stream_files import Files
 from properly.inputs.frames import column_names, is_frame
-from properly.inputs.optional import require
-from properly.inputs.options import choose
-from properly.progress import progress
+from properly.inputs.options import check_boolean
+from properly.progress import tracked
 
 T = TypeVar("T")
-_FORMATS = {ending: form for ending, form in FORMATS.items() if form.kind in ("parquet", "ipc", "text")}
 
 
 class Stream:
@@ -52,13 +48,20 @@ class Stream:
         A folder on a local disk, in which a fit keeps the rows as raw numbers, so that they are decoded and encoded
         once; removed when the fit ends. Worth its room (that of the decoded columns) for CSV, encoders, remote files.
     verbose : bool, default False
-        For files: show the progress of every pass.
+        For files, and for what is kept in `cache`: show the progress of every pass.
 
     Notes
     -----
     Files are read by several threads, as many as BLAS may use; every thread decodes its own files, or row groups of a
     Parquet file, into columns of numbers, at most 16 MiB at a time, and adds them up. Numbers of 32 bits stay so until
     they are used.
+
+    All files are of one format. Those of text have a header and the separator that their ending says: commas (.csv) or
+    tabs (.tsv). Cells without quotation marks that are empty, NA, null and the like are missing, as for the commands;
+    missing labels and numbers are refused. The names of folders (``region=north``) are no columns.
+
+    Every pass must find the same rows: files that were written to since the stream was made are refused, and so are
+    blocks with more or fewer rows than in the first pass.
 
     Examples
     --------
@@ -83,17 +86,23 @@ class Stream:
         cache: str | Path | None = None,
         verbose: bool = False,
     ) -> None:
-        self.files: _Files | None = None
+        check_boolean(verbose, "verbose")
+        self.files: Files | None = None
         self.cache, self.verbose = cache, verbose
         paths = [source] if isinstance(source, str | Path) else source
         if isinstance(paths, list | tuple) and paths and all(isinstance(path, str | Path) for path in paths):
             roles = target, sample_weight, offset, group
-            self.files = _Files.found([str(path) for path in paths], features, roles, encoder)
+            self.files = Files.found([str(path) for path in paths], features, roles, encoder)
             return
         if any(option is not None for option in (target, features, sample_weight, offset, group, encoder)):
             raise ValueError(
-                "target, features, sample_weight, offset, group and encoder are for the columns of files; blocks are "
-                "tuples."
+                "target, features, sample_weight, offset, group and encoder are for the columns of files, and source "
+                f"must then be a path or a list of paths, got {_described(source)}; blocks are tuples."
+            )
+        if isinstance(source, Collection) and any(isinstance(each, str | Path) for each in source):
+            raise ValueError(
+                f"source must be blocks, a callable or paths, got {_described(source)}; give a path or a list of "
+                "paths, or blocks, which are tuples (X, y)."
             )
         self._open: Callable[[], Iterable[Any]]
         if callable(source):
@@ -106,17 +115,28 @@ class Stream:
         elif isinstance(source, Iterable):
             self._open = lambda: source
         else:
-            raise ValueError(f"source must be blocks, a callable or paths, got a {type(source).__name__}.")
+            raise ValueError(f"source must be blocks, a callable or paths, got {_described(source)}.")
 
     def blocks(self) -> Iterator[Part]:
         """What users pass as blocks."""
-        for index, item in enumerate(self._open()):
+        opened = self._open()
+        if not isinstance(opened, Iterable):
+            raise ValueError(f"source must return an iterator of blocks at every call, got {_described(opened)}.")
+        for index, item in enumerate(opened):
             parts = tuple(item) if isinstance(item, tuple | list) else (item,)
             if not 1 <= len(parts) <= 5:
                 raise ValueError(
                     f"block {index} has {len(parts)} parts; it must be (X, y[, sample_weight[, offset[, group]]])."
                 )
             yield Part(*parts)._replace(place=f"block {index}")
+
+
+def _described(given: Any) -> str:
+    """What a user gave in place of paths or blocks."""
+    if given is None:
+        return "None"
+    empty = isinstance(given, Collection) and not len(given)
+    return f"{'an empty' if empty else 'a'} {type(given).__name__}"
 
 
 class StreamEngine(PartitionedEngine):
@@ -148,7 +168,9 @@ class StreamEngine(PartitionedEngine):
             yield from self._read(function)
         elif cache.complete:
             parts = cache.parts()
-            yield from _in_order(lambda i: function(parts[i].part(), parts[i].number), len(parts))
+            yield from self._told(
+                _in_order(lambda i: function(parts[i].part(), parts[i].number), len(parts)), len(parts)
+            )
         else:
             yield from self._read(cache.keeping(function))
             cache.complete = True
@@ -167,10 +189,11 @@ class StreamEngine(PartitionedEngine):
             parts = files.parts(sources[index], alone)
             return [function(part, PARTS_A_SOURCE * index + i) for i, part in enumerate(parts)]
 
-        with progress("reading", len(sources), self.stream.verbose) as tell:
-            for done, results in enumerate(_in_order(read, len(sources)), start=1):
-                yield from results
-                tell(done, f"{done} of {len(sources)}")
+        for results in self._told(_in_order(read, len(sources)), len(sources)):
+            yield from results
+
+    def _told(self, results: Iterator[T], number: int) -> Iterator[T]:
+        return tracked(results, number, "reading", self.stream.verbose)
 
     def _check_names(self, part: Part) -> None:
         """Blocks that are data frames must all have the same columns in the same order."""
@@ -209,90 +232,3 @@ def _in_order(work: Callable[[int], T], number: int) -> Iterator[T]:
         finally:
             for future in waiting:
                 future.cancel()
-
-
-@dataclass
-class _Source:
-    """A file, or a row group of a Parquet file."""
-
-    fragment: Any  # of a data set of Arrow
-    name: str
-
-
-@dataclass
-class _Files:
-    """Files of one format, and which of their columns mean what."""
-
-    sources: list[_Source]
-    n_rows: int | None
-    columns: Columns
-    feature_names: list[str]
-    encoder: Any
-
-    @classmethod
-    def found(
-        cls, paths: list[str], features: Sequence[str] | str | None, roles: tuple[str | None, ...], encoder: Any
-    ) -> _Files:
-        dataset, kind = _dataset(paths)
-        columns = Columns.chosen(dataset.schema.names, "the file", features, *roles)
-        sources, n_rows = [], 0 if kind != "text" else None
-        needed = dataset.schema.names if features is None else columns.names
-        for fragment in dataset.get_fragments():
-            _check_columns(fragment, needed, features is None)
-            if kind == "parquet":
-                for group in fragment.row_groups:
-                    sources.append(
-                        _Source(fragment.subset(row_group_ids=[group.id]), f"row group {group.id} of {fragment.path}")
-                    )
-                    n_rows += group.num_rows
-            else:
-                sources.append(_Source(fragment, fragment.path))
-                n_rows = None if n_rows is None else n_rows + fragment.count_rows()
-        made = columns.features if encoder is None else [str(name) for name in encoder.get_feature_names_out()]
-        return cls(sources, n_rows, columns, made, encoder)
-
-    def parts(self, source: _Source, alone: bool) -> Iterator[Part]:
-        """The rows of a source, a batch at a time; `alone` says whether other threads are free to decode."""
-        ahead = {"use_threads": alone, "batch_readahead": 2 * alone, "fragment_readahead": 1}
-        rows = rows_a_part(len(self.feature_names))
-        batches = iter(source.fragment.to_batches(columns=self.columns.names, batch_size=rows, **ahead))
-        while True:
-            try:
-                batch = next(batches, None)
-            except (OSError, ValueError) as error:  # those of Arrow are among them
-                raise ValueError(f"{source.name} cannot be read: {error}") from error
-            if batch is None:
-                return
-            yield self.columns.part(batch, source.name, self.encoder)
-
-
-def _check_columns(fragment: Any, needed: Sequence[str], others_count: bool) -> None:
-    """Refuse a file without these columns, or with others where all of a file are features."""
-    names = fragment.physical_schema.names
-    wrong = [name for name in needed if name not in names]
-    wrong += [name for name in names if others_count and name not in needed]
-    if wrong:
-        raise ValueError(
-            f"column {wrong[0]!r} is not in all files: {fragment.path} has {', '.join(map(repr, names))}; give all "
-            "files the same columns, or name those that all have (features=)."
-        )
-
-
-def _dataset(paths: list[str]) -> tuple[Any, str]:
-    """Files, or folders of them, as a data set of Arrow, and their kind of format."""
-    files: list[str] = []
-    for path in paths:
-        if not Path(path).exists():
-            raise FileNotFoundError(f"no such file: {path}")
-        found = [path] if Path(path).is_file() else [str(each) for each in files_in(path)]
-        if not found:
-            raise ValueError(f"{path} is a folder without files; name one that has some.")
-        files += found
-    name = Path(files[0]).name
-    ending = next((end for end in sorted(_FORMATS, key=len, reverse=True) if name.endswith(end)), Path(name).suffix)
-    form = choose(ending, _FORMATS, "the ending of a file")
-    arrow = require("pyarrow.dataset", "arrow")
-    how = form.kind
-    if form.kind == "text":
-        how = arrow.CsvFileFormat(require("pyarrow.csv", "arrow").ParseOptions(delimiter=form.delimiter))
-    return arrow.dataset(files, format=how), form.kind

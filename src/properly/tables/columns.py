@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from properly.files import MISSING_CELLS
 from properly.numeric.probabilities import Array
 from properly.tables.base import Place, arrow, compute, is_numeric, is_text, plain, plain_type, types
 
-# Cells of a text file that mean "missing" if they stand without quotation marks.
-MISSING = ["", "#N/A", "#NA", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"]
+MISSING = MISSING_CELLS
 
 _NUMBER = r"(?i)^\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*$|^\s*[+-]?(inf|infinity|nan)\s*$"
 _LEADING_ZERO = r"^\s*[+-]?0\d"
