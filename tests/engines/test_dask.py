@@ -75,6 +75,8 @@ def test_what_is_refused(dask_client):
         ProperLinearClassifier().fit(new)
     with pytest.raises(ValueError, match="X has 2 features, but the model was fitted with 3"):
         ProperLinearClassifier().fit(X, Y).predict(new[:, :2]).compute()
+    with pytest.raises(ValueError, match="X of part 0 of X has no features; give it at least one column"):
+        ProperLinearClassifier().fit(da.zeros((2000, 0), chunks=(300, 0)), labels)
     with pytest.raises(ValueError, match="X must have two dimensions, got 3; reshape it"):
         ProperLinearClassifier().fit(new[:, :, None], labels)
 

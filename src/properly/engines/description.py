@@ -50,6 +50,8 @@ class Part(NamedTuple):
         X, y, weight, offset, group, place = part = self.converted()
         if X.ndim != 2:
             raise ValueError(f"X of {place} must have two dimensions, got {X.ndim}.")
+        if not X.shape[1]:
+            raise ValueError(f"X of {place} has no features; give it at least one column.")
         finite = np.isfinite(X.data if sparse.issparse(X) else X)
         if not finite.all():
             column = int(X.tocoo().coords[1][~finite].min() if sparse.issparse(X) else np.argmin(finite.all(axis=0)))
