@@ -314,8 +314,11 @@ def test_predict_by_a_dask_cluster(features, dask_client, monkeypatch):
     read = pd.read_csv if any(features.glob("*.csv")) else pd.read_parquet
     parts = [read(Path("parts", name))["probability_yes"] for name in sorted(names)]
     np.testing.assert_allclose(np.concatenate(parts), expected, atol=1e-12)
-    for output in ("parts", features / "inside"):
-        with pytest.raises(Misuse, match="output: must be a new folder outside"):
+    for output, message in (
+        ("parts", "must be a new folder, but parts exists"),
+        (features / "inside", "which is read"),
+    ):
+        with pytest.raises(Misuse, match=message):
             predict_table("model.skops", features, output=output, dask=scheduler)
     with pytest.raises(Misuse, match="leave out --dask for a single file"):
         predict_table("model.skops", "whole.parquet", dask=scheduler)

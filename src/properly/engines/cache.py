@@ -14,6 +14,7 @@ from uuid import uuid4
 import numpy as np
 
 from properly.engines.description import Part
+from properly.files import mark_finished, mark_unfinished
 
 T = TypeVar("T")
 _ALIGNMENT = 64  # bytes, to which arrays begin
@@ -63,6 +64,7 @@ class PartCache:
         if not Path(folder).is_dir():
             raise ValueError(f"cache must be an existing folder on a local disk, got {folder!r}.")
         self._folder = TemporaryDirectory(prefix="properly-", dir=folder, ignore_cleanup_errors=True)
+        mark_unfinished(self._folder.name)
         self._parts: dict[int, StoredPart] = {}
         self.complete = False
 
@@ -83,6 +85,7 @@ class PartCache:
         self._parts = {}
         with suppress(OSError):
             self._folder.cleanup()
+            mark_finished(self._folder.name)
 
 
 def _as_plain_texts(labels: Any) -> Any:
