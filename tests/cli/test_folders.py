@@ -11,7 +11,7 @@ from sklearn.base import clone
 from properly import load
 from properly.cli import audit_table, calibrate_table, fit_table, main, predict_table
 from properly.inputs.misuse import Misuse
-from properly.tables import TableError, TableFolder, folders
+from properly.tables import TableError, TableFolder, counted, folders
 from properly.tables.encoder import UnseenCategories
 
 RNG = np.random.default_rng(0)
@@ -227,8 +227,8 @@ def test_large_files_are_counted(folder, monkeypatch):
     whole = audit_table("whole.parquet", target="y", probability="p")
     monkeypatch.setattr(folders, "LARGE", 1000)
     calls = []
-    counted = folders.counted_rows
-    monkeypatch.setattr(folders, "counted_rows", lambda *data, **more: (calls.append(1), counted(*data, **more))[1])
+    rows_of = counted.counted_rows
+    monkeypatch.setattr(counted, "counted_rows", lambda *data, **more: (calls.append(1), rows_of(*data, **more))[1])
     found = audit_table("whole.parquet", target="y", probability="p")
     assert calls
     same(numbers(found), numbers(whole))

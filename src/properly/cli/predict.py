@@ -128,12 +128,14 @@ def _score_folder(
     scheduler: str,
 ) -> dict[str, Any]:
     """Write a folder of tables with the output of a model, a file by each task of a cluster; returns the summary."""
+    from properly.tables.clusters import connected
+
     if not isinstance(folder, properly.tables.TableFolder):
         raise Misuse(f"{folder.path}: a Dask cluster reads the files of a folder; leave out --dask for a single file.")
     source = Path(folder.path)
     target = Path(f"{source.name}-scored" if output is None else output)
     check_new_folder(target, inputs=[source])
-    with properly.tables.folders.connected(scheduler) as client, atomic_folder(target) as beside:
+    with connected(scheduler) as client, atomic_folder(target) as beside:
         places = [str(beside / Path(each.path).relative_to(source)) for each in folder.files]
         for place in places:
             Path(place).parent.mkdir(parents=True, exist_ok=True)

@@ -6,8 +6,9 @@ import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from properly.inputs.misuse import Misuse
 from properly.tables.base import TableError, arrow, format_of, ipc, is_numeric, parquet, require_columns
@@ -18,6 +19,7 @@ from properly.tables.text import Notation, recognised, require_several, text_bat
 
 BATCH_BYTES = 2**21
 BATCH_ROWS = 2**16
+PIECE_NUMBERS = 2**24
 LEADING_ZERO = b"leading zero"  # a key of the metadata of columns
 
 
@@ -45,6 +47,8 @@ class TableFile:
     """
 
     notation = Notation(",", ".")
+    row_groups: list[int] | None = None  # of a piece of a Parquet file
+    first_row = 0  # how many rows of the file come before the piece
 
     def __init__(
         self, path: str | os.PathLike[str], *, separator: str | None = None, decimal: str | None = None
@@ -54,10 +58,10 @@ class TableFile:
             raise IsADirectoryError(
                 f"{self.path} is a folder, which audit, fit, calibrate and predict take; here, give the name of a file."
             )
+        if not Path(path).exists():
+            raise FileNotFoundError(f"{self.path}: there is no such file or folder.")
         self.format = format_of(self.path)
         self._quotes_checked = False
-        if not Path(path).exists():
-            raise FileNotFoundError(f"{self.path}: there is no such file.")
         if not Path(path).stat().st_size:
             raise TableError(f"{self.path} is empty.")
         with _readable(self):
@@ -95,6 +99,23 @@ class TableFile:
         self.require(columns)
         with _readable(self):
             yield from _READERS[self.format.kind][1](self, columns)
+
+    def pieces(self) -> list[Self]:
+        """A Parquet file as row groups that together are at most a few million numbers, if several are not more."""
+        metadata, groups, begin = parquet.ParquetFile(self.path).metadata, list[list[int]](), 0
+        sizes = [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
+        room = PIECE_NUMBERS // max(1, len(self.names))
+        for number, rows in enumerate(sizes):
+            if not groups or sum(sizes[each] for each in groups[-1]) + rows > room:
+                groups.append([])
+            groups[-1].append(number)
+        found = []
+        for row_groups in groups or [[]]:
+            piece = copy(self)
+            piece.row_groups, piece.first_row = row_groups, begin
+            begin += sum(sizes[each] for each in row_groups)
+            found.append(piece)
+        return found
 
     def typed_schema(self, texts: Collection[str] = ()) -> Any:
         """The types of the columns; a text file is read once for them. Columns named in `texts` stay texts there."""
@@ -197,7 +218,7 @@ def _parquet_header(file: TableFile) -> tuple[Any, int | None]:
 
 def _parquet_batches(file: TableFile, columns: list[str]) -> Iterator[Any]:
     opened = parquet.ParquetFile(file.path, pre_buffer=False)
-    for batch in opened.iter_batches(batch_size=BATCH_ROWS, columns=columns, use_threads=True):
+    for batch in opened.iter_batches(BATCH_ROWS, row_groups=file.row_groups, columns=columns, use_threads=True):
         yield batch.select(columns)
 
 
