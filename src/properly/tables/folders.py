@@ -55,6 +55,21 @@ class TableFolder:
                         f"column {name!r} holds {kinds[0]} in {first.path} and {kinds[1]} in {each.path}; a folder is "
                         "one table: convert one of them."
                     )
+        self.schema = self._joined_schema()
+
+    def _joined_schema(self) -> Any:
+        """That of the first file, or one with the types that hold the values of all files, which are cast to it."""
+        first = self.files[0].schema
+        if all(each.schema.equals(first) for each in self.files):
+            return first
+        found = {name: first.field(name).type for name in first.names}
+        for each in self.files[1:]:
+            found = {name: joined_type(so_far, each.schema.field(name).type) for name, so_far in found.items()}
+        schema = arrow.schema(list(found.items()))
+        if self.format.kind != "text":
+            for each in self.files:
+                each.schema, each.joined = schema, True
+        return schema
 
     @property
     def names(self) -> list[str]:

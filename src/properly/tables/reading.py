@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from properly.inputs.misuse import Misuse
-from properly.tables.base import TableError, arrow, format_of, ipc, is_numeric, parquet, require_columns
+from properly.tables.base import TableError, arrow, format_of, ipc, is_numeric, parquet, plain, require_columns
 from properly.tables.columns import first_leading_zero, joined_type, typed_column
 from properly.tables.content import check_content
 from properly.tables.json_lines import json_batches, json_schema
@@ -49,6 +49,7 @@ class TableFile:
     notation = Notation(",", ".")
     row_groups: list[int] | None = None  # of a piece of a Parquet file
     first_row = 0  # how many rows of the file come before the piece
+    joined = False  # whether `schema` is that of a folder, and columns are cast to it
 
     def __init__(
         self, path: str | os.PathLike[str], *, separator: str | None = None, decimal: str | None = None
@@ -98,7 +99,22 @@ class TableFile:
         columns = self.names if columns is None else list(columns)
         self.require(columns)
         with _readable(self):
-            yield from _READERS[self.format.kind][1](self, columns)
+            for batch in _READERS[self.format.kind][1](self, columns):
+                yield self._cast(batch) if self.joined else batch
+
+    def _cast(self, batch: Any) -> Any:
+        """A batch in the types that its columns have in all files of a folder together."""
+        found, schema = [], arrow.schema([self.schema.field(name) for name in batch.schema.names])
+        for field, column in zip(schema, batch.columns, strict=True):
+            try:
+                found.append(column if column.type == field.type else plain(column).cast(field.type))
+            except arrow.ArrowInvalid as error:
+                raise TableError(
+                    f"{self.path}, column {field.name!r} holds {column.type}, other files of the folder another type, "
+                    f"and {field.type}, the type of both, cannot hold all values ({error}); store the column in one "
+                    "type, such as text."
+                ) from error
+        return arrow.RecordBatch.from_arrays(found, schema=schema)
 
     def pieces(self) -> list[Self]:
         """A Parquet file as row groups that together are at most a few million numbers, if several are not more."""
