@@ -9,7 +9,8 @@ import sys
 
 import pytest
 
-from properly.files import atomic_path, check_output
+from properly.engines.cache import PartCache
+from properly.files import atomic_folder, atomic_path, check_output, remove_unfinished
 
 
 def test_replaces_the_old_file_only_at_the_end(tmp_path):
@@ -156,3 +157,63 @@ def test_symbolic_link_and_suffixes_are_kept(tmp_path):
     assert link.is_symlink()
     with gzip.open(target, "rt") as file:
         assert file.read() == "1,2"
+
+
+def test_a_folder_takes_its_name_when_it_is_whole(tmp_path):
+    with atomic_folder(tmp_path / "parts") as temporary:
+        (temporary / "a.txt").write_text("1")
+        assert os.listdir(tmp_path) == [temporary.name]
+    assert (tmp_path / "parts" / "a.txt").read_text() == "1"
+    assert os.listdir(tmp_path) == ["parts"]
+
+
+@pytest.mark.parametrize("failure", [ValueError("x"), KeyboardInterrupt()])
+def test_no_unfinished_folder_is_left(tmp_path, failure):
+    with pytest.raises(type(failure)), atomic_folder(tmp_path / "parts") as temporary:  # noqa: PT012
+        (temporary / "deeper").mkdir()
+        (temporary / "deeper" / "a.txt").write_text("1")
+        raise failure
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_process_that_ends_at_once_leaves_no_folder(tmp_path):
+    """Whatever else still writes to it."""
+    script = (
+        "import os, threading\nfrom properly.engines.cache import PartCache\n"
+        "from properly.files import atomic_folder, atomic_path, remove_unfinished\n"
+        "import numpy as np\nfrom properly.engines.description import Part\n"
+        "def write(folder):\n"
+        "    k = 0\n"
+        "    while True:\n"
+        "        k += 1\n"
+        "        open(folder / str(k), 'w').close()\n"
+        f"with atomic_folder({str(tmp_path / 'parts')!r}) as one, atomic_path({str(tmp_path / 'a.txt')!r}):\n"
+        f"    cache = PartCache({str(tmp_path)!r})\n"
+        "    cache.keeping(lambda part, number: None)(Part(np.ones((5, 2))), 0)\n"
+        "    threading.Thread(target=write, args=(one,), daemon=True).start()\n"
+        f"    while len(os.listdir(one)) < 9: pass\n"
+        f"    assert len(os.listdir({str(tmp_path)!r})) == 3\n"
+        "    remove_unfinished()\n"
+        "    os._exit(7)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], stderr=subprocess.PIPE, text=True, timeout=60)
+    assert done.returncode == 7, done.stderr
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_cache_that_is_closed_is_forgotten(tmp_path):
+    cache = PartCache(str(tmp_path))
+    (folder,) = tmp_path.iterdir()
+    cache.close()
+    folder.mkdir()
+    remove_unfinished()
+    assert folder.exists()
+
+
+def test_outputs_are_not_among_what_is_read(tmp_path):
+    (tmp_path / "rows" / "deeper").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "rows")
+    check_output(tmp_path / "rows.html", inputs=[tmp_path / "rows"])
+    for folder in ("rows", "rows/deeper", "link"):
+        with pytest.raises(ValueError, match=r"lies in .*rows, which is read; give a place outside of it"):
+            check_output(tmp_path / folder / "page.html", inputs=[tmp_path / "rows"])

@@ -5,6 +5,8 @@ from operator import add
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
 from properly import score_counts
@@ -59,7 +61,7 @@ def test_compressed_counts(score, monkeypatch):
 def test_no_more_digits_are_dropped_than_necessary(monkeypatch):
     monkeypatch.setattr(score_counts, "ROOM", 2000)
     found = ScoreCounts.of(P, Y)
-    finer = sum(len(np.unique(score_counts._rank(P[name == Y], True) >> (found.digits - 1))) for name in found.kinds)
+    finer = sum(len(np.unique(score_counts._cells(P[name == Y], found.digits - 1))) for name in found.kinds)
     assert finer > 2000
 
 
@@ -82,9 +84,30 @@ def test_ranks_from_cells(monkeypatch):
 
 def test_order_of_float64():
     values = np.array([-np.inf, -3.0, -1e-300, -0.0, 0.0, 1e-300, 0.25, 0.5, 0.75, 1.0, 7.0, np.inf])
-    assert np.all(np.diff(score_counts._rank(values, False)) >= 0)
-    inside = np.sort(np.concatenate([values[(values >= 0.0) & (values <= 1.0)], RNG.random(1000), 1 - 1e-9 * P[:99]]))
-    assert np.all(np.diff(score_counts._rank(inside, True)) >= 0)
+    inside = np.sort(np.concatenate([values, RNG.random(1000), 1 - 1e-9 * P[:99], -P[:99], 1.0 + P[:99]]))
+    for digits in (1, 2, 30, 52, 62):
+        assert np.all(np.diff(score_counts._cells(inside, digits)) >= 0)
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([1.0, 1e-3, 1e-9]), st.booleans())
+@settings(deadline=None, max_examples=50)
+def test_neither_the_parts_nor_their_order_matter(seed, spread, descending):
+    """A part within [0, 1] does not know whether others lie outside."""
+    random = np.random.default_rng(seed)
+    inside = np.abs(random.integers(0, 2, 4000) - spread * random.random(4000))
+    score = np.concatenate([inside, random.normal(size=random.integers(0, 3)), 5.0 * random.random(3) ** 9])
+    score = -np.sort(-score) if descending else random.permutation(score)
+    kind = random.integers(0, 2, len(score))
+    cuts = np.sort(random.integers(0, len(score) + 1, random.integers(0, 9)))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(score_counts, "ROOM", 500)
+        whole = ScoreCounts.of(score, kind)
+        parts = [ScoreCounts.of(*part) for part in zip(*(np.split(x, cuts) for x in (score, kind)), strict=True)]
+        found = reduce(add, [parts[k] for k in random.permutation(len(parts))])
+    assert (found.digits, found.of_probabilities) == (whole.digits, whole.of_probabilities)
+    for name, counts in whole.kinds.items():
+        np.testing.assert_array_equal(found.kinds[name].rows, counts.rows)
+        np.testing.assert_allclose(found.kinds[name].score, counts.score, rtol=1e-12)
 
 
 @pytest.mark.parametrize("kinds", [2, 10, 40])

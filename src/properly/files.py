@@ -10,11 +10,13 @@ import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Lock
 from typing import NamedTuple
 
 FilePath = str | os.PathLike[str]
 
 _unfinished: set[Path] = set()
+_removing = Lock()  # a process must not end while another thread of it removes something
 _records: list[list[FilePath]] = []
 _display_names: dict[str, str] = {}
 _FULL = {errno.ENOSPC: "the disk is full", errno.EDQUOT: "the disk quota is used up", errno.EFBIG: "it is too large"}
@@ -92,8 +94,8 @@ def sha256_of(path: FilePath) -> str:
 def check_output(path: FilePath, *, inputs: Iterable[FilePath] = (), outputs: Iterable[FilePath] = ()) -> None:
     """Refuse a path to which no file can be written; to be called before long work.
 
-    Folders are not made. The path must be none of the inputs and none of the other outputs. A device or a pipe, such
-    as ``/dev/stdout``, is always accepted.
+    Folders are not made. The path must be none of the inputs, in no folder among them, and none of the other outputs. A
+    device or a pipe, such as ``/dev/stdout``, is always accepted.
 
     Raises
     ------
@@ -125,6 +127,17 @@ def check_output(path: FilePath, *, inputs: Iterable[FilePath] = (), outputs: It
     for others, role in ((inputs, "an input"), (outputs, "another output")):
         if any(_same(target, Path(other)) for other in others):
             raise ValueError(f"{path} is {role}; give the output another name.")
+    check_outside(path, inputs)
+
+
+def check_outside(path: FilePath, inputs: Iterable[FilePath]) -> None:
+    """Refuse an output, a file or a folder, in a folder that is read."""
+    for other in inputs:
+        if Path(other).is_dir() and _resolved(path).is_relative_to(_resolved(other)):
+            raise ValueError(
+                f"{path} lies in {other}, which is read; give a place outside of it, or it would be read as well the "
+                "next time."
+            )
 
 
 @contextmanager
@@ -139,10 +152,49 @@ def written_files() -> Iterator[list[FilePath]]:
 
 
 def remove_unfinished() -> None:
-    """Remove all temporary files; for a process that ends at once, without leaving the blocks of `atomic_path`."""
+    """Remove all temporary files and folders; for a process that ends at once, without leaving its blocks."""
     for temporary in list(_unfinished):
-        with suppress(OSError):
-            temporary.unlink()
+        _remove(temporary)
+
+
+def mark_unfinished(folder: FilePath) -> None:
+    """From here on `remove_unfinished` removes a folder, with all that is in it, until `mark_finished`."""
+    _unfinished.add(Path(folder))
+
+
+def mark_finished(folder: FilePath) -> None:
+    _unfinished.discard(Path(folder))
+
+
+@contextmanager
+def atomic_folder(path: FilePath) -> Iterator[Path]:
+    """A new, hidden folder beside a path; it takes its name when the block ends without an exception.
+
+    If the block raises anything, Ctrl-C included, the folder is removed, even if other processes still write to it.
+    """
+    target = _resolved(path)
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+    mark_unfinished(temporary)
+    try:
+        temporary.mkdir(parents=True)
+        yield temporary
+        temporary.rename(target)
+    except BaseException:
+        _remove(temporary)
+        raise
+    finally:
+        mark_finished(temporary)
+
+
+def _remove(path: Path) -> None:
+    """A file, or a folder with what is in it; under another name, so that no process can write to it meanwhile."""
+    with _removing, suppress(OSError):
+        if not path.is_dir():
+            path.unlink()
+            return
+        aside = path.with_name(f".properly-{secrets.token_hex(8)}")
+        path.rename(aside)
+        shutil.rmtree(aside, ignore_errors=True)
 
 
 @contextmanager
@@ -182,8 +234,7 @@ def atomic_path(path: FilePath) -> Iterator[Path]:
             _flush(temporary, os.O_RDWR)  # otherwise the rename may reach the disk before the content
             os.replace(temporary, target)
         except BaseException:
-            with suppress(OSError):
-                temporary.unlink()
+            _remove(temporary)
             raise
         finally:
             _unfinished.discard(temporary)

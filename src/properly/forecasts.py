@@ -28,6 +28,10 @@ from properly.score_counts import ScoreCounts
 MOST_GROUPS = 1_000
 
 
+class NoRows(ValueError):
+    """There is nothing to count."""
+
+
 class CountedRows(NamedTuple):
     """Rows of the same label, score and group as one, with their weight and their number."""
 
@@ -74,7 +78,7 @@ def _total(scores: Any, y: Any, sample_weight: Any, group: Any, function: Callab
         engine.release()
     counts = total.top if isinstance(total, _ClassCounts) else total
     if counts is None or not any(len(each.score) for each in counts.kinds.values()):
-        raise ValueError("there are no rows of a positive weight.")
+        raise NoRows("there are no rows of a positive weight.")
     return total
 
 

@@ -42,16 +42,16 @@ class Counts(NamedTuple):
         begins = _begins(score)
         return cls(score[begins], np.diff(begins, append=len(score)).astype(np.float64), _summed(weight, begins))
 
-    def joined(self, other: Self, digits: int, of_probabilities: bool) -> Self:
+    def joined(self, other: Self, digits: int) -> Self:
         """Those of the rows of both."""
         both = (np.concatenate(pair) for pair in zip(self, other, strict=True))
         score, rows, weight = both
         order = np.argsort(score, kind="stable")  # which merges two sorted parts
-        return type(self)(score[order], rows[order], weight[order]).merged(digits, of_probabilities)
+        return type(self)(score[order], rows[order], weight[order]).merged(digits)
 
-    def merged(self, digits: int, of_probabilities: bool) -> Self:
+    def merged(self, digits: int) -> Self:
         """Scores of a cell as one, at their weighted mean; a cell is what agrees in all but the last binary digits."""
-        cell = self.score if digits == 0 else _rank(self.score, of_probabilities) >> digits
+        cell = _cells(self.score, digits)
         begins = _begins(cell)
         if len(begins) == len(cell):
             return self
@@ -79,8 +79,9 @@ class ScoreCounts(Statistic):
     Up to 2²⁰ pairs of a kind and a distinct score nothing is lost. If there are more, the last binary digits of the
     scores are dropped until there are no more cells than that, and a cell has the mean of its scores. The scores of a
     cell differ by less than `width` of their size, and a sum over rows of a smooth function of the score changes by
-    half its curvature times the variance within the cells. Probabilities above one half are told apart by 1 - p. How
-    many digits are dropped depends neither on the order in which the parts are added nor on the parts.
+    half its curvature times the variance within the cells. Scores between one half and 1 are told apart by 1 - p,
+    whether or not all are probabilities, which no part can know. How many digits are dropped depends neither on the
+    order in which the parts are added nor on the parts.
 
     >>> one = ScoreCounts.of(np.array([0.1, 0.3, 0.1]), np.array([0, 1, 1])).named(["no", "yes"])
     >>> both = one + ScoreCounts.of(np.array([0.3, 0.2]), np.array([0, 1])).named(["yes", "no"])
@@ -123,7 +124,7 @@ class ScoreCounts(Statistic):
         kind = np.repeat(np.arange(len(self.kinds)), [len(counts.score) for counts in self.kinds.values()])
         score, rows, weight = (np.concatenate(column) for column in zip(*self.kinds.values(), strict=True))
         if not self.exact:
-            _, cell = np.unique(_rank(score, self.of_probabilities) >> self.digits, return_inverse=True)
+            _, cell = np.unique(_cells(score, self.digits), return_inverse=True)
             mean = np.bincount(cell, weight / np.bincount(cell, weight)[cell] * score)
             lowest, highest = np.full_like(mean, np.inf), np.full_like(mean, -np.inf)
             np.minimum.at(lowest, cell, score)
@@ -132,40 +133,45 @@ class ScoreCounts(Statistic):
         return Entries(tuple(self.kinds), kind, score, rows, weight)
 
     def __add__(self, other: Self) -> Self:
-        digits, of_probabilities = max(self.digits, other.digits), self.of_probabilities and other.of_probabilities
-        kinds = dict(self._with(digits, of_probabilities).kinds)
-        for name, counts in other._with(digits, of_probabilities).kinds.items():
-            kinds[name] = kinds[name].joined(counts, digits, of_probabilities) if name in kinds else counts
+        digits = max(self.digits, other.digits)
+        kinds = dict(self._with(digits).kinds)
+        for name, counts in other._with(digits).kinds.items():
+            kinds[name] = kinds[name].joined(counts, digits) if name in kinds else counts
+        of_probabilities = self.of_probabilities and other.of_probabilities
         return type(self)(kinds, digits, of_probabilities, min(self.room, other.room))._fitting()
 
-    def _with(self, digits: int, of_probabilities: bool) -> Self:
-        if (digits, of_probabilities) == (self.digits, self.of_probabilities):
+    def _with(self, digits: int) -> Self:
+        if digits == self.digits:
             return self
-        kinds = {name: counts.merged(digits, of_probabilities) for name, counts in self.kinds.items()}
-        return type(self)(kinds, digits, of_probabilities, self.room)
+        return replace(self, kinds={name: counts.merged(digits) for name, counts in self.kinds.items()}, digits=digits)
 
     def _fitting(self) -> Self:
         """With as few digits dropped as there is room for."""
         if sum(len(counts.score) for counts in self.kinds.values()) <= self.room:
             return self
-        ranks = [_rank(counts.score, self.of_probabilities) for counts in self.kinds.values()]
+        finest = [_cells(counts.score, 1) for counts in self.kinds.values()]
 
         def n_cells(digits: int) -> int:
-            return sum(len(_begins(rank >> digits)) for rank in ranks)
+            return sum(len(_begins(cell >> (digits - 1))) for cell in finest)
 
         digits = bisect_left(range(64), -self.room, lo=self.digits + 1, key=lambda digits: -n_cells(digits))
-        return self._with(digits, self.of_probabilities)
+        return self._with(digits)
 
 
-def _rank(score: Array, of_probabilities: bool) -> NDArray[np.int64]:
-    """Whole numbers in the order of the scores: neighbouring numbers of float64 have neighbouring ones."""
+def _cells(score: Array, digits: int) -> NDArray[Any]:
+    """Which scores agree in all but so many binary digits: whole numbers in the order of the scores, if there are any.
+
+    Neighbouring numbers of float64 have neighbouring whole numbers, of which 64 bits hold half as many as are needed
+    to mirror the numbers between one half and 1: the first digit is dropped before.
+    """
+    if digits == 0:
+        return score
     bits = np.ascontiguousarray(score).view(np.int64)
-    rank = np.where(bits >= 0, bits, -(bits & np.int64(2**63 - 1)))
-    if not of_probabilities:
-        return rank
-    half = int(np.float64(0.5).view(np.int64))
-    mirrored = 2 * half - (1.0 - score).view(np.int64)  # 1 - p is exact, and has the digits that p lacks
-    return np.where(score <= 0.5, rank, mirrored)
+    half = np.where(bits >= 0, bits, -(bits & np.int64(2**63 - 1))) >> 1
+    middle = int(np.float64(0.5).view(np.int64))
+    mirrored = (2 * middle - (1.0 - score).view(np.int64)) >> 1  # 1 - p is exact, and has the digits that p lacks
+    beyond = half + 2**61  # is above all of them, and divisible by the width of every cell
+    return np.where(score <= 0.5, half, np.where(score < 1.0, mirrored, beyond)) >> (digits - 1)
 
 
 def _begins(cell: NDArray[np.generic]) -> NDArray[np.intp]:

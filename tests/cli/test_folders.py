@@ -11,7 +11,7 @@ from sklearn.base import clone
 from properly import load
 from properly.cli import audit_table, calibrate_table, fit_table, main, predict_table
 from properly.inputs.misuse import Misuse
-from properly.tables import TableError, TableFolder, folders
+from properly.tables import TableError, TableFolder, counted, folders
 from properly.tables.encoder import UnseenCategories
 
 RNG = np.random.default_rng(0)
@@ -227,8 +227,8 @@ def test_large_files_are_counted(folder, monkeypatch):
     whole = audit_table("whole.parquet", target="y", probability="p")
     monkeypatch.setattr(folders, "LARGE", 1000)
     calls = []
-    counted = folders.counted_rows
-    monkeypatch.setattr(folders, "counted_rows", lambda *data, **more: (calls.append(1), counted(*data, **more))[1])
+    rows_of = counted.counted_rows
+    monkeypatch.setattr(counted, "counted_rows", lambda *data, **more: (calls.append(1), rows_of(*data, **more))[1])
     found = audit_table("whole.parquet", target="y", probability="p")
     assert calls
     same(numbers(found), numbers(whole))
@@ -314,8 +314,11 @@ def test_predict_by_a_dask_cluster(features, dask_client, monkeypatch):
     read = pd.read_csv if any(features.glob("*.csv")) else pd.read_parquet
     parts = [read(Path("parts", name))["probability_yes"] for name in sorted(names)]
     np.testing.assert_allclose(np.concatenate(parts), expected, atol=1e-12)
-    for output in ("parts", features / "inside"):
-        with pytest.raises(Misuse, match="output: must be a new folder outside"):
+    for output, message in (
+        ("parts", "must be a new folder, but parts exists"),
+        (features / "inside", "which is read"),
+    ):
+        with pytest.raises(Misuse, match=message):
             predict_table("model.skops", features, output=output, dask=scheduler)
     with pytest.raises(Misuse, match="leave out --dask for a single file"):
         predict_table("model.skops", "whole.parquet", dask=scheduler)

@@ -2,6 +2,7 @@
 
 import errno
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -161,6 +162,19 @@ def test_a_mistake_of_ours_is_called_so(command, capsys, monkeypatch):
 def test_interruption(command, capsys):
     assert main(command(raising(KeyboardInterrupt()))) == 130
     assert capsys.readouterr().err == "properly: error: interrupted; no incomplete file was left.\n"
+
+
+def test_what_others_log_is_not_shown(command, capsys, caplog):
+    """Such as clients of Dask that are interrupted."""
+
+    def run(**options):
+        logging.getLogger("asyncio").error("Task exception was never retrieved")
+        raise KeyboardInterrupt
+
+    assert main(command(run)) == 130
+    assert capsys.readouterr().err == "properly: error: interrupted; no incomplete file was left.\n"
+    assert not caplog.records
+    assert logging.root.manager.disable == logging.NOTSET
 
 
 def test_a_signal_interrupts():

@@ -172,6 +172,7 @@ def test_files_that_are_none(tmp_path):
     (tmp_path / "folder.csv").mkdir()
     with pytest.raises(IsADirectoryError, match="is a folder"):
         read_table(tmp_path / "folder.csv")
+    (tmp_path / "a.xlsx").touch()
     with pytest.raises(Misuse, match=r"a\.xlsx: the ending must be one of \.csv, "):
         read_table(tmp_path / "a.xlsx")
 

@@ -263,6 +263,16 @@ def check_output(target: FilePath, *, inputs: Iterable[FilePath] = (), outputs: 
         raise Misuse(str(error)) from error
 
 
+def check_new_folder(target: FilePath, *, inputs: Iterable[FilePath]) -> None:
+    """Refuse a folder that exists, or that is in one that is read."""
+    if Path(target).exists():
+        raise Misuse(f"output: must be a new folder, but {target} exists; give it another name.")
+    try:
+        files.check_outside(target, inputs)
+    except ValueError as error:
+        raise Misuse(str(error)) from error
+
+
 page_file = file_ending(".html", ".htm")
 model_file = file_ending(".skops")
 

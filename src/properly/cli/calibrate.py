@@ -134,6 +134,7 @@ def calibrate_table(
     import numpy as np
 
     from properly.crossfit import divided_rows
+    from properly.tables.counted import counted_table
 
     columns = listed_names(score)
     require_distinct(target=target, score=columns, weight=weight)
@@ -149,9 +150,7 @@ def calibrate_table(
                 f"{file.path} is counted by score, since it may be larger than memory; this is for one column of "
                 "scores, without a report: properly audit makes one of the calibrated probabilities."
             )
-        data, weight, rows, _ = properly.tables.folders.counted_table(
-            file, target, columns[0], read=_checked_scores, weight=weight, dask=dask
-        )
+        data, weight, rows, _ = counted_table(file, target, columns[0], read=_checked_scores, weight=weight, dask=dask)
     else:
         data = file.read([*columns, target, *([] if weight is None else [weight])])
     single = columns[0] if len(columns) == 1 else None
@@ -276,10 +275,11 @@ def _by_class(columns: list[str], classes: list[properly.tables.targets.Label], 
 
 
 def _checked_scores(column: Any, place: Any) -> Array:
-    from numpy import isnan
+    from numpy import isinf, isnan
 
     values = properly.tables.targets.named_numbers(column, place)
     place.refuse(isnan(values), "the score is missing; leave out such rows.")
+    place.refuse(isinf(values), "the number must be finite.")
     return values
 
 

@@ -110,8 +110,6 @@ class LargeTable:
             raise Misuse(f"cache must be an existing folder on a local disk, got {str(cache)!r}.")
         self.source, self.dask = properly.tables.table_at(path, **notation), dask
         self.cache = None if cache is None else str(cache)
-        if dask is not None and self.source.format.kind != "parquet":
-            raise Misuse(f"{path}: a Dask cluster reads Parquet files; leave out --dask for others.")
 
     @staticmethod
     def methods(methods: Sequence[str], calibration: str) -> list[str]:
@@ -140,28 +138,32 @@ class LargeTable:
 
     def drawn(self, roles: Roles, seed: int) -> Rows:
         """Rows drawn at random."""
+        from properly.tables.clusters import sampled_by_cluster
+
         columns = roles.columns(self.source)
-        wanted = list(dict.fromkeys([*columns, *roles.special]))
+        wanted = properly.tables.base.distinct(*columns, *roles.special)
         if self.dask is None:
             found = properly.tables.folders.sampled_table(self.source, wanted, SAMPLED, seed, roles.categories)
         else:
-            found = properly.tables.folders.sampled_by_cluster(self.dask, self.source, wanted, SAMPLED, seed)
-        return _rows_of(found[0], self.source.path, roles, columns, found[1])
+            found = sampled_by_cluster(self.dask, self.source, wanted, SAMPLED, seed)
+        table, name, n_rows = found
+        return _rows_of(table, name, roles, columns, n_rows)
 
     def fit_to_all(self, best: BestProbabilities, rows: Rows, roles: Roles) -> None:
         """Fit the chosen model to all rows, with the settings that were chosen on the drawn ones."""
+        from properly.tables.clusters import connected
+        from properly.tables.labelled import LabelledBlocks
+
         part = best.parts_[0].model.classifier
         columns = [column.name for column in rows.encoder.columns_]
         features = _Features(rows.encoder, part.features_)
-        blocks = properly.tables.folders.LabelledBlocks(
-            self.source, features, columns, rows.labels.classes, roles.target, roles.weight
-        )
+        blocks = LabelledBlocks(self.source, features, columns, rows.labels.classes, roles.target, roles.weight)
         classifier = _as_chosen(part.classifier_)
         if self.dask is None:
             classifier.fit(properly.engines.Stream(blocks, cache=self.cache))
         else:
             n_features = len(part.features_.get_feature_names_out())
-            with properly.tables.folders.connected(self.dask):
+            with connected(self.dask):
                 classifier.fit(*blocks.of_cluster(n_features, best.population_rate is not None))
         if best.population_rate is not None:
             best.log_ratio_ = best.prior_change(best.classes_, blocks.class_weight)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import errno
 import json
+import logging
 import os
 import re
 import signal
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from math import isfinite
 from typing import Any
@@ -106,7 +108,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     with written_files() as written:
         try:
             heard = heard_in_time(lambda by: _interrupted(by, written))
-            with heard, warnings.catch_warnings(), standard_input(argv) as words:
+            with heard, _no_logs(), warnings.catch_warnings(), standard_input(argv) as words:
                 warnings.showwarning = _one_line_warnings()
                 return _run(*parse(words), written)
         except KeyboardInterrupt:
@@ -189,6 +191,18 @@ def show_warnings(warnings: Sequence[str], console: Any) -> None:
 def module_of(name: str) -> Any:
     """The module of a command."""
     return import_module(f"properly.cli.{name}")
+
+
+@contextmanager
+def _no_logs() -> Iterator[None]:
+    """What fails is told in one line; what others log about it, as a client of Dask that is interrupted, is not."""
+    before = logging.root.manager.disable
+    if not os.environ.get(DEBUG_VARIABLE):
+        logging.disable()
+    try:
+        yield
+    finally:
+        logging.disable(before)
 
 
 def _prepare_streams() -> None:

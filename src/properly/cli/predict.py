@@ -9,8 +9,6 @@ example: properly predict model.skops new.parquet -o scored.parquet
 
 from __future__ import annotations
 
-import secrets
-import shutil
 import warnings
 from collections.abc import Iterator
 from functools import partial
@@ -23,6 +21,7 @@ from properly.cli.arguments import (
     NOTATION,
     Arguments,
     add_notation,
+    check_new_folder,
     check_output,
     checked,
     one_of,
@@ -30,7 +29,7 @@ from properly.cli.arguments import (
     table_file,
     whole,
 )
-from properly.files import FilePath, files_in
+from properly.files import FilePath, atomic_folder, files_in
 from properly.inputs.misuse import Misuse
 from properly.progress import progress
 
@@ -129,27 +128,22 @@ def _score_folder(
     scheduler: str,
 ) -> dict[str, Any]:
     """Write a folder of tables with the output of a model, a file by each task of a cluster; returns the summary."""
+    from properly.tables.clusters import connected
+
     if not isinstance(folder, properly.tables.TableFolder):
         raise Misuse(f"{folder.path}: a Dask cluster reads the files of a folder; leave out --dask for a single file.")
     source = Path(folder.path)
     target = Path(f"{source.name}-scored" if output is None else output)
-    if target.exists() or target.resolve().is_relative_to(source):
-        raise Misuse(f"output: must be a new folder outside of {source}, got {str(target)!r}.")
-    beside = target.resolve().with_name(f".{target.name}.{secrets.token_hex(4)}")  # becomes the target when it is whole
-    places = [str(beside / Path(each.path).relative_to(source)) for each in folder.files]
-    try:
+    check_new_folder(target, inputs=[source])
+    with connected(scheduler) as client, atomic_folder(target) as beside:
+        places = [str(beside / Path(each.path).relative_to(source)) for each in folder.files]
         for place in places:
             Path(place).parent.mkdir(parents=True, exist_ok=True)
-        with properly.tables.folders.connected(scheduler) as client:
-            one = partial(_score_part, model, prefix, unseen)
-            tasks = client.map(one, folder.files, places, pure=False)
-            try:
-                done = client.gather(tasks)
-            finally:  # also when the user interrupts: nothing keeps running
-                client.cancel(tasks)
-        beside.rename(target)
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
+        tasks = client.map(partial(_score_part, model, prefix, unseen), folder.files, places, pure=False)
+        try:
+            done = client.gather(tasks)
+        finally:  # also when the user interrupts: nothing keeps running
+            client.cancel(tasks)
     strange = _Unseen()
     for _, found in done:
         strange.add(found)

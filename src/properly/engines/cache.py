@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from properly.engines.description import Part
+from properly.files import mark_finished, mark_unfinished
 from properly.inputs.frames import missing_in
 
 T = TypeVar("T")
@@ -67,6 +68,7 @@ class PartCache:
         if not (folder and Path(folder).is_dir()):
             raise ValueError(f"cache must be an existing folder on a local disk, got {folder!r}.")
         self._folder = TemporaryDirectory(prefix="properly-", dir=folder, ignore_cleanup_errors=True)
+        mark_unfinished(self._folder.name)
         self._parts: dict[int, StoredPart] = {}
         self.complete = False
 
@@ -87,6 +89,7 @@ class PartCache:
         self._parts = {}
         with suppress(OSError):
             self._folder.cleanup()
+            mark_finished(self._folder.name)
 
 
 class _Texts(NamedTuple):

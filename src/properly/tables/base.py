@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,6 +82,24 @@ def is_numeric(column_type: Any) -> bool:
     return any(test(column_type) for test in tests)
 
 
+class DrawnFrom(str):
+    """The name of a source of which rows were drawn at random; messages name the file and the row that each comes from.
+
+    >>> source = DrawnFrom("folder", ["folder/1.csv", "folder/2.csv"], np.array([0, 1]), np.array([6, 2]))
+    >>> print(source, "|", Place(source, "age").error(1, "too old."))
+    folder | folder/2.csv, column 'age', row 3: too old.
+    """
+
+    files: Sequence[str]
+    file: NDArray[np.intp]  # of every drawn row, the position of its file
+    row: NDArray[np.intp]  # and how many rows of that come before it
+
+    def __new__(cls, path: str, files: Sequence[str], file: NDArray[np.intp], row: NDArray[np.intp]) -> Self:
+        made = super().__new__(cls, path)
+        made.files, made.file, made.row = files, file, row
+        return made
+
+
 class TableError(ValueError):
     """A table that cannot be used; the message names the file, and the column and row where they are known."""
 
@@ -103,13 +121,25 @@ class Place:
 
     def error(self, index: int, problem: str) -> TableError:
         """An error at one of the values, by its position."""
-        return TableError(f"{self}, row {self.first_row + index + 1}: {problem}")
+        source, row = self.source, self.first_row + index
+        if isinstance(source, DrawnFrom):
+            source, row = source.files[source.file[row]], int(source.row[row])
+        return TableError(f"{Place(source, self.column)}, row {row + 1}: {problem}")
 
     def refuse(self, bad: NDArray[np.bool_], problem: str, values: Any = None) -> None:
         """Raise an error at the first value that is bad, if there is one; {} in the problem stands for the value."""
         if bad.any():
             row = int(bad.argmax())
             raise self.error(row, problem if values is None else problem.format(values[row]))
+
+
+def distinct(*names: str | None) -> list[str]:
+    """The names that are given, once each.
+
+    >>> distinct("y", "p", None, "y")
+    ['y', 'p']
+    """
+    return list(dict.fromkeys(name for name in names if name is not None))
 
 
 def require_columns(

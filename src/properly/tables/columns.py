@@ -148,13 +148,29 @@ def dated_type(column: Any) -> Any:
 
 
 def joined_type(first: Any, second: Any) -> Any:
-    """The type of two parts of a column of a text file together."""
+    """The type of two parts of a column together, which holds all values of both."""
     if first == second or types.is_null(second):
         return first
     if types.is_null(first):
         return second
-    both = {first, second}
-    return arrow.float64() if both == {arrow.int64(), arrow.float64()} else arrow.string()
+    first, second = plain_type(first), plain_type(second)
+    kinds = {_number_kind(each) for each in (first, second)}
+    if None in kinds:
+        return arrow.large_string() if types.is_large_string(first) or types.is_large_string(second) else arrow.string()
+    if "floating" in kinds:
+        return arrow.float64()
+    if kinds == {"whole", "decimal"}:
+        first, second = (each if types.is_decimal(each) else arrow.decimal128(20) for each in (first, second))
+    schemas = [arrow.schema([("", each)]) for each in (first, second)]
+    return arrow.unify_schemas(schemas, promote_options="permissive").types[0]
+
+
+def _number_kind(given: Any) -> str | None:
+    if types.is_floating(given):
+        return "floating"
+    if types.is_integer(given):
+        return "whole"
+    return "decimal" if types.is_decimal(given) else None
 
 
 def converted(column: Any, target: Any) -> Any:

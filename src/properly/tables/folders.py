@@ -1,27 +1,22 @@
-"""Folders of files, and files larger than memory: read in batches, or counted by score."""
+"""Folders of files as one table, and tables of any size: read in batches, or drawn from."""
 
 from __future__ import annotations
 
 import os
-import re
-import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from properly.engines import Stream
 from properly.files import files_in
-from properly.forecasts import counted_rows
 from properly.inputs.misuse import Misuse
-from properly.inputs.optional import require
 from properly.numeric.probabilities import Array
-from properly.tables.base import Place, TableError, arrow, listed, plain, require_columns
+from properly.tables.base import DrawnFrom, Place, TableError, arrow, listed, require_columns
 from properly.tables.columns import joined_type, typed_column
 from properly.tables.reading import TableFile, typed_table
-from properly.tables.targets import MAX_CLASSES, Label, Labels, class_labels, named_numbers, probabilities
+from properly.tables.targets import Labels, class_labels
 
 LARGE = 2**31  # bytes of a file from which on its rows are counted rather than held in memory
 
@@ -60,6 +55,21 @@ class TableFolder:
                         f"column {name!r} holds {kinds[0]} in {first.path} and {kinds[1]} in {each.path}; a folder is "
                         "one table: convert one of them."
                     )
+        self.schema = self._joined_schema()
+
+    def _joined_schema(self) -> Any:
+        """That of the first file, or one with the types that hold the values of all files, which are cast to it."""
+        first = self.files[0].schema
+        if all(each.schema.equals(first) for each in self.files):
+            return first
+        found = {name: first.field(name).type for name in first.names}
+        for each in self.files[1:]:
+            found = {name: joined_type(so_far, each.schema.field(name).type) for name, so_far in found.items()}
+        schema = arrow.schema(list(found.items()))
+        if self.format.kind != "text":
+            for each in self.files:
+                each.schema, each.joined = schema, True
+        return schema
 
     @property
     def names(self) -> list[str]:
@@ -75,9 +85,8 @@ class TableFolder:
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[Any]:
         """The rows, in record batches of a few MB, file by file."""
-        columns = self.names if columns is None else list(columns)
         for each in self.files:
-            yield from each.batches(columns)
+            yield from each.batches(self.names if columns is None else columns)
 
     def typed_schema(self, texts: Collection[str] = ()) -> Any:
         schemas = [each.typed_schema(texts) for each in self.files]
@@ -102,129 +111,69 @@ def is_large(path: str | os.PathLike[str]) -> bool:
     return Path(path).is_dir() or (Path(path).is_file() and Path(path).stat().st_size >= LARGE)
 
 
+def located(source: TableFile | TableFolder, wanted: Sequence[str]) -> Iterator[tuple[TableFile, Any, int]]:
+    """Every batch that has rows, with its file and the number of rows of the file before it."""
+    for file in files_of(source):
+        begin = file.first_row
+        for batch in file.batches(wanted):
+            if batch.num_rows:
+                yield file, batch, begin
+            begin += batch.num_rows
+
+
+def files_of(source: TableFile | TableFolder) -> list[TableFile]:
+    return source.files if isinstance(source, TableFolder) else [source]
+
+
+def labels_of(file: TableFile, column: Any, place: Place) -> Labels:
+    """The classes of a batch, of which there may be one only."""
+    return class_labels(typed_column(column) if file.format.kind == "text" else column, place, fewest=1)
+
+
+class Sample:
+    """Rows of a table of any size, those of the smallest priorities, and where each of them was."""
+
+    def __init__(self, source: TableFile | TableFolder, rows: int) -> None:
+        self.source, self.rows, self.n_rows = source, rows, 0
+        self._batches: list[Any] = []
+        self._where: list[Array] = []  # of every row its priority, the position of its file, and its row there
+
+    def add(self, batch: Any, file: int, row: NDArray[np.intp], priority: Array) -> None:
+        """Rows of a file, whose position this is."""
+        self.n_rows += batch.num_rows
+        self._batches.append(batch)
+        self._where.append(np.array([priority, np.full(len(row), file), row]))
+        if sum(map(len, self._batches)) > 4 * self.rows:
+            self._thin()
+
+    def _thin(self) -> None:
+        where, table = np.concatenate(self._where, axis=1), arrow.Table.from_batches(self._batches)
+        order = np.sort(np.argsort(where[0], kind="stable")[: self.rows])
+        self._batches, self._where = table.take(order).to_batches(), [where[:, order]]
+
+    def drawn(self, texts: Sequence[str]) -> tuple[Any, DrawnFrom, int]:
+        """The table, the name of its source for messages, and the number of all rows.
+
+        Texts of a text file have the types that all drawn values of a column agree with, except for the columns in
+        `texts`.
+        """
+        if not self.n_rows:
+            raise TableError(f"{self.source.path} has no rows.")
+        self._thin()
+        table, (_, file, row) = arrow.Table.from_batches(self._batches), self._where[0].astype(np.intp)
+        name = DrawnFrom(self.source.path, [each.path for each in files_of(self.source)], file, row)
+        return (typed_table(table, texts) if self.source.format.kind == "text" else table), name, self.n_rows
+
+
 def sampled_table(
     source: TableFile | TableFolder, columns: Sequence[str], rows: int, seed: int, texts: Sequence[str] = ()
-) -> tuple[Any, int]:
-    """So many rows of a table of any size, drawn at random in one pass, and the number of all rows.
-
-    Texts of a text file have the types that all drawn values of a column agree with, except for the columns in `texts`.
-    """
-    kept: list[Any] = []
-    priorities: list[Array] = []
-    number = 0
-
-    def thin() -> None:
-        priority, table = np.concatenate(priorities), arrow.Table.from_batches(kept)
-        order = np.sort(np.argsort(priority, kind="stable")[:rows])
-        kept[:], priorities[:] = table.take(order).to_batches(), [priority[order]]
-
-    for index, batch in enumerate(source.batches(columns)):
-        number += batch.num_rows
-        kept.append(batch)
-        priorities.append(np.random.default_rng([seed, index]).random(batch.num_rows))
-        if sum(map(len, priorities)) > 4 * rows:
-            thin()
-    if not number:
-        raise TableError(f"{source.path} has no rows.")
-    thin()
-    table = arrow.Table.from_batches(kept)
-    return (typed_table(table, texts) if source.format.kind == "text" else table), number
-
-
-class LabelledBlocks:
-    """The rows of a table of any size as blocks of a `Stream`: features, codes of the classes, weights.
-
-    `features` makes numbers of a table; `classes` are those of a sample. What features warn of is told once, in the
-    first pass.
-    """
-
-    def __init__(
-        self,
-        source: TableFile | TableFolder,
-        features: Callable[..., Array],
-        columns: Sequence[str],
-        classes: Sequence[Label],
-        target: str,
-        weight: str | None,
-    ) -> None:
-        self.source, self.features, self.classes = source, features, [str(label) for label in classes]
-        self.columns, self.target, self.weight = list(columns), target, weight
-        self.class_weight = np.zeros(len(classes))  # of all rows, after the first pass
-        self._passes, self._told = 0, set[str]()
-
-    def __call__(self) -> Iterator[tuple[Any, ...]]:
-        self._passes += 1
-        wanted = list(dict.fromkeys([*self.columns, self.target, *([self.weight] if self.weight else [])]))
-        for file, batch, begin in _batches(self.source, wanted):
-            block = self.block(batch, file.path, begin)
-            if self._passes == 1:
-                self.class_weight += self._weights(block)
-            yield block
-
-    def block(self, batch: Any, path: str, begin: int = 0) -> tuple[Any, ...]:
-        """One batch of a file, which begins with this row."""
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always" if self._passes == 1 else "ignore")
-            X = self.features(batch, source=path, first_row=begin)
-        for each in caught:
-            told = re.sub(r"\d+ rows?|row \d+", "", str(each.message).removeprefix(path))
-            if told not in self._told:
-                self._told.add(told)
-                warnings.warn(each.message, each.category, stacklevel=2)
-        weight = None
-        if self.weight is not None:
-            weight = named_numbers(batch.column(self.weight), Place(path, self.weight, begin))
-        return X, self._codes(batch.column(self.target), Place(path, self.target, begin)), weight
-
-    def of_cluster(self, n_features: int, weigh: bool) -> tuple[Any, Any, Any]:
-        """Features, codes and weights as dask arrays, a part for every partition of the Parquet files.
-
-        `weigh` says whether `class_weight` is wanted, which takes a pass of its own.
-        """
-        dask, arrays = require("dask", "dask"), require("dask.array", "dask")
-        wanted = list(dict.fromkeys([*self.columns, self.target, *([self.weight] if self.weight else [])]))
-        parts = _dask_frame(self.source, wanted).to_delayed()
-        made = [dask.delayed(self._of_pandas)(part, n_features) for part in parts]
-
-        def joined(which: int, meta: Any) -> Any:
-            shape = (np.nan, *meta.shape[1:])
-            return arrays.concatenate([arrays.from_delayed(each[which], shape, meta=meta) for each in made])
-
-        if weigh:
-            self.class_weight = sum(dask.compute(*map(dask.delayed(self._weights), made)), self.class_weight)
-        weight = None if self.weight is None else joined(2, np.empty(0))
-        return joined(0, np.empty((0, n_features))), joined(1, np.empty(0, dtype=np.intp)), weight
-
-    def _weights(self, block: tuple[Any, ...]) -> Array:
-        return np.bincount(block[1], block[2], len(self.classes)).astype(np.float64)
-
-    def _of_pandas(self, frame: Any, n_features: int) -> tuple[Any, ...]:
-        self._passes = 1
-        if not len(frame):  # a file without rows, which encoders refuse
-            return np.empty((0, n_features)), np.empty(0, dtype=np.intp), None if self.weight is None else np.empty(0)
-        return self.block(arrow.Table.from_pandas(frame, preserve_index=False), self.source.path)
-
-    def _codes(self, column: Any, place: Place) -> NDArray[np.intp]:
-        if not len(column):
-            return np.empty(0, dtype=np.intp)
-        found = _labels(self.source, column, place)
-        for k, label in enumerate(found.classes):
-            if str(label) not in self.classes:
-                row = int((found.codes == k).argmax())
-                raise place.error(
-                    row, f"the class {label!r} is so rare that no row of it was drawn to compare models; leave it out."
-                )
-        own = np.array([self.classes.index(str(label)) for label in found.classes], dtype=np.intp)
-        return np.asarray(own[found.codes])
-
-
-class CountedTable(NamedTuple):
-    """Rows of the same label, score and group as one, in a table with the columns that were asked for."""
-
-    table: Any
-    weight: str  # the column with the weight of all of them
-    rows: Array  # how many there are
-    width: float  # of a cell, as that of `ScoreCounts`
+) -> tuple[Any, DrawnFrom, int]:
+    """So many rows of a table of any size, drawn at random in one pass; see `Sample.drawn`."""
+    sample, positions = Sample(source, rows), {id(file): k for k, file in enumerate(files_of(source))}
+    for index, (file, batch, begin) in enumerate(located(source, columns)):
+        priority = np.random.default_rng([seed, index]).random(batch.num_rows)
+        sample.add(batch, positions[id(file)], begin + np.arange(batch.num_rows), priority)
+    return sample.drawn(texts)
 
 
 def _kind(given: Any) -> str | None:
@@ -237,133 +186,3 @@ def _kind(given: Any) -> str | None:
     return (
         "texts" if types.is_string(value) or types.is_large_string(value) or types.is_string_view(value) else str(value)
     )
-
-
-def counted_table(
-    source: TableFile | TableFolder,
-    target: str,
-    score: str,
-    *,
-    read: Callable[[Any, Place], Array],
-    group: str | None = None,
-    weight: str | None = None,
-    dask: str | None = None,
-) -> CountedTable:
-    """A table of any size, counted by score in one pass: here, or by the Dask cluster of a scheduler.
-
-    `read` checks a column of scores.
-    """
-    wanted = [target, score, *(name for name in (group, weight) if name is not None)]
-    source.require(wanted)
-    if dask is None:
-        found = counted_rows(Stream(lambda: _blocks(source, target, score, read, group, weight)), None, read=_first)
-    else:
-        found = _by_cluster(dask, source, target, score, group, weight)
-    labels, name = arrow.array(found.y), weight or _unused("rows", wanted)
-    if source.format.kind == "text":
-        labels = typed_column(labels.cast(arrow.string()))
-    columns = {target: labels, score: arrow.array(found.score), name: arrow.array(found.weight)}
-    if group is not None:
-        columns[group] = arrow.array(found.group.tolist() if found.group is not None else [None] * len(labels))
-    return CountedTable(arrow.table(columns), name, found.rows, found.counts.width)
-
-
-def _blocks(
-    source: TableFile | TableFolder,
-    target: str,
-    score: str,
-    read: Callable[[Any, Place], Array],
-    group: str | None,
-    weight: str | None,
-) -> Iterator[tuple[Any, ...]]:
-    wanted = list(dict.fromkeys([target, score, *(name for name in (group, weight) if name is not None)]))
-    for file, batch, begin in _batches(source, wanted):
-        values = read(batch.column(score), Place(file.path, score, begin))
-        mass = None if weight is None else named_numbers(batch.column(weight), Place(file.path, weight, begin))
-        labels, groups = (
-            None if name is None else plain(batch.column(name)).to_numpy(zero_copy_only=False)
-            for name in (target, group)
-        )
-        yield values[:, None], labels, mass, None, groups
-
-
-def classes_in(source: TableFile | TableFolder, target: str) -> set[str]:
-    """The names of all classes of a table of any size."""
-    found: set[str] = set()
-    for file, batch, begin in _batches(source, [target]):
-        found.update(map(str, _labels(source, batch.column(target), Place(file.path, target, begin)).classes))
-        if len(found) > MAX_CLASSES:
-            raise Misuse(f"{source.path}, column {target!r} has more than {MAX_CLASSES} different values.")
-    return found
-
-
-def class_blocks(
-    source: TableFile | TableFolder, target: str, columns: Mapping[str, str], group: str | None, weight: str | None
-) -> Iterator[tuple[Any, ...]]:
-    """Blocks of a `Stream`: the probabilities of the classes, and the position of the true one among them."""
-    names = list(columns)
-    wanted = list(dict.fromkeys([target, *columns.values(), *(name for name in (group, weight) if name is not None)]))
-    for file, batch, begin in _batches(source, wanted):
-        p = [probabilities(batch.column(name), Place(file.path, name, begin)) for name in columns.values()]
-        found = _labels(source, batch.column(target), Place(file.path, target, begin))
-        own = np.array([names.index(str(label)) for label in found.classes], dtype=np.intp)
-        mass = None if weight is None else named_numbers(batch.column(weight), Place(file.path, weight, begin))
-        groups = None if group is None else plain(batch.column(group)).to_numpy(zero_copy_only=False)
-        yield np.column_stack(p), own[found.codes], mass, None, groups
-
-
-def _batches(source: TableFile | TableFolder, wanted: Sequence[str]) -> Iterator[tuple[TableFile, Any, int]]:
-    """Every batch that has rows, with its file and the number of rows of the file before it."""
-    for file in source.files if isinstance(source, TableFolder) else [source]:
-        begin = 0
-        for batch in file.batches(wanted):
-            if batch.num_rows:
-                yield file, batch, begin
-            begin += batch.num_rows
-
-
-def _labels(source: TableFile | TableFolder, column: Any, place: Place) -> Labels:
-    return class_labels(typed_column(column) if source.format.kind == "text" else column, place, fewest=1)
-
-
-def _first(values: Array) -> Array:
-    return values[:, 0]
-
-
-def sampled_by_cluster(
-    scheduler: str, source: TableFile | TableFolder, columns: Sequence[str], rows: int, seed: int
-) -> tuple[Any, int]:
-    """About so many rows of Parquet files, drawn by a cluster, and the number of all rows."""
-    with connected(scheduler):
-        frame, number = _dask_frame(source, columns), source.n_rows or 0
-        drawn = frame if number <= rows else frame.sample(frac=rows / number, random_state=seed)
-        return arrow.Table.from_pandas(drawn.compute(), preserve_index=False), number
-
-
-def _dask_frame(source: TableFile | TableFolder, columns: Sequence[str]) -> Any:
-    files = [str(Path(each.path).resolve()) for each in (source.files if isinstance(source, TableFolder) else [source])]
-    return require("dask.dataframe", "dask").read_parquet(files, columns=list(columns))
-
-
-def _by_cluster(
-    scheduler: str, source: TableFile | TableFolder, target: str, score: str, group: str | None, weight: str | None
-) -> Any:
-    if source.format.kind != "parquet":
-        raise Misuse(f"{source.path}: a Dask cluster reads Parquet files; leave out --dask for others.")
-    with connected(scheduler):
-        names = list(dict.fromkeys([target, score, *(name for name in (group, weight) if name is not None)]))
-        frame = _dask_frame(source, names)
-        columns = (None if name is None else frame[name] for name in (target, weight, group))
-        return counted_rows(frame[[score]], *columns, read=_first)
-
-
-def connected(scheduler: str) -> Any:
-    """A client of a Dask scheduler, to be used in a with block."""
-    try:
-        return require("distributed", "dask").Client(scheduler, timeout=10)
-    except (OSError, ValueError) as error:
-        raise Misuse(f"there is no Dask scheduler at {scheduler!r} that answers ({error}).") from error
-
-
-def _unused(name: str, taken: Collection[str]) -> str:
-    return name if name not in taken else _unused(f"{name} counted", taken)

@@ -12,14 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from properly.engines import Stream
-from properly.forecasts import audited_forecast
+from properly.forecasts import NoRows, audited_forecast
 from properly.inputs.forecast import MISSING, Forecast, Groups
 from properly.inputs.misuse import Misuse
 from properly.metrics.decisions import least_cost
 from properly.numeric.probabilities import Array
-from properly.tables.base import Place, TableError, arrow, listed
+from properly.tables.base import Place, TableError, arrow, distinct, listed
 from properly.tables.columns import texts
-from properly.tables.folders import TableFolder, class_blocks, classes_in, counted_table, is_large, table_at
+from properly.tables.counted import class_blocks, classes_in, counted_table, refuse_other_sums
+from properly.tables.folders import TableFolder, is_large, table_at
 from properly.tables.reading import TableFile
 from properly.tables.targets import (
     against_rest,
@@ -32,8 +33,6 @@ from properly.tables.targets import (
     warn_if_named_after_another,
     weights,
 )
-
-_ROW_SUM_TOLERANCE = 1e-3  # probabilities in files are often rounded
 
 
 class Predictions(NamedTuple):
@@ -86,8 +85,7 @@ def read_predictions(
             file, target, columns[0], read=probabilities, group=group, weight=weight, dask=dask
         )
     else:
-        others = [name for name in (group, cluster, weight, against) if name is not None]
-        table = file.read(list(dict.fromkeys([target, *probability, *others])))
+        table = file.read(distinct(target, *probability, group, cluster, weight, against))
     labels = class_labels(
         table.column(target),
         place,
@@ -140,19 +138,22 @@ def _counted_classes(
     """A column of probabilities for every class, of a table of any size: one pass for the classes, one for the rest."""
     if dask is not None:
         raise Misuse("a Dask cluster counts one column of probabilities; leave out --dask for several classes.")
-    file.require([target, *columns, *(name for name in (group, weight) if name is not None)])
+    file.require(distinct(target, *columns, group, weight))
     found = columns_of_classes(columns, sorted(classes_in(file, target)), file.path)
     if len(found) < 3:
         raise Misuse("of two classes, name one column of probabilities: that of the positive class.")
     blocks = partial(class_blocks, file, target, found, group, weight)
     decide = None if costs is None else partial(least_cost, costs)
     names = np.array(list(found))
-    forecast, groups, width = audited_forecast(Stream(blocks), None, None, None, range(len(names)), decide)
+    try:
+        forecast, groups, width = audited_forecast(Stream(blocks), None, None, None, range(len(names)), decide)
+    except NoRows as error:
+        raise TableError(f"{file.path} has no rows{'' if weight is None else ' of a positive weight'}.") from error
     coded = None
     if groups is not None:
         labels = [MISSING if name is None else str(name) for name in groups.tolist()]
-        distinct, codes = np.unique(np.array(labels, dtype=object), return_inverse=True)
-        coded = Groups(tuple(distinct.tolist()), codes.astype(np.int32))
+        known, codes = np.unique(np.array(labels, dtype=object), return_inverse=True)
+        coded = Groups(tuple(known.tolist()), codes.astype(np.int32))
     return Predictions(replace(forecast, classes=names), coded, None, None, width)
 
 
@@ -164,11 +165,7 @@ def _probabilities(table: Any, columns: list[str], source: str) -> Array:
         found.append(probabilities(table.column(name), place))
     if len(found) == 1:
         return found[0]
-    off = np.abs(np.sum(found, axis=0) - 1.0)
-    row = int(off.argmax())
-    if off[row] > _ROW_SUM_TOLERANCE:
-        total = sum(float(p[row]) for p in found)
-        raise TableError(f"{source}, row {row + 1}: the probabilities must add up to 1, but they add up to {total:g}.")
+    refuse_other_sums(found, source)
     return found[1] if len(found) == 2 else np.column_stack(found)
 
 
@@ -178,6 +175,6 @@ def _groups(column: Any, place: Place, forecast: Forecast) -> Groups:
     names = [MISSING if name is None else name for name in texts(encoded.dictionary, place).to_pylist()]
     if encoded.null_count:
         names.append(MISSING)
-    distinct, position = np.unique(np.array(names, dtype=object), return_inverse=True)
+    known, position = np.unique(np.array(names, dtype=object), return_inverse=True)
     codes = position.astype(np.int32)[encoded.indices.fill_null(len(names) - 1).to_numpy()]
-    return Groups(tuple(distinct.tolist()), forecast.kept(codes))
+    return Groups(tuple(known.tolist()), forecast.kept(codes))

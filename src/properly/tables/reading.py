@@ -6,11 +6,12 @@ import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from properly.inputs.misuse import Misuse
-from properly.tables.base import TableError, arrow, format_of, ipc, is_numeric, parquet, require_columns
+from properly.tables.base import TableError, arrow, format_of, ipc, is_numeric, parquet, plain, require_columns
 from properly.tables.columns import first_leading_zero, joined_type, typed_column
 from properly.tables.content import check_content
 from properly.tables.json_lines import json_batches, json_schema
@@ -18,6 +19,7 @@ from properly.tables.text import Notation, recognised, require_several, text_bat
 
 BATCH_BYTES = 2**21
 BATCH_ROWS = 2**16
+PIECE_NUMBERS = 2**24
 LEADING_ZERO = b"leading zero"  # a key of the metadata of columns
 
 
@@ -45,6 +47,9 @@ class TableFile:
     """
 
     notation = Notation(",", ".")
+    row_groups: list[int] | None = None  # of a piece of a Parquet file
+    first_row = 0  # how many rows of the file come before the piece
+    joined = False  # whether `schema` is that of a folder, and columns are cast to it
 
     def __init__(
         self, path: str | os.PathLike[str], *, separator: str | None = None, decimal: str | None = None
@@ -54,10 +59,10 @@ class TableFile:
             raise IsADirectoryError(
                 f"{self.path} is a folder, which audit, fit, calibrate and predict take; here, give the name of a file."
             )
+        if not Path(path).exists():
+            raise FileNotFoundError(f"{self.path}: there is no such file or folder.")
         self.format = format_of(self.path)
         self._quotes_checked = False
-        if not Path(path).exists():
-            raise FileNotFoundError(f"{self.path}: there is no such file.")
         if not Path(path).stat().st_size:
             raise TableError(f"{self.path} is empty.")
         with _readable(self):
@@ -94,7 +99,39 @@ class TableFile:
         columns = self.names if columns is None else list(columns)
         self.require(columns)
         with _readable(self):
-            yield from _READERS[self.format.kind][1](self, columns)
+            for batch in _READERS[self.format.kind][1](self, columns):
+                yield self._cast(batch) if self.joined else batch
+
+    def _cast(self, batch: Any) -> Any:
+        """A batch in the types that its columns have in all files of a folder together."""
+        found, schema = [], arrow.schema([self.schema.field(name) for name in batch.schema.names])
+        for field, column in zip(schema, batch.columns, strict=True):
+            try:
+                found.append(column if column.type == field.type else plain(column).cast(field.type))
+            except arrow.ArrowInvalid as error:
+                raise TableError(
+                    f"{self.path}, column {field.name!r} holds {column.type}, other files of the folder another type, "
+                    f"and {field.type}, the type of both, cannot hold all values ({error}); store the column in one "
+                    "type, such as text."
+                ) from error
+        return arrow.RecordBatch.from_arrays(found, schema=schema)
+
+    def pieces(self) -> list[Self]:
+        """A Parquet file as row groups that together are at most a few million numbers, if several are not more."""
+        metadata, groups, begin = parquet.ParquetFile(self.path).metadata, list[list[int]](), 0
+        sizes = [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
+        room = PIECE_NUMBERS // max(1, len(self.names))
+        for number, rows in enumerate(sizes):
+            if not groups or sum(sizes[each] for each in groups[-1]) + rows > room:
+                groups.append([])
+            groups[-1].append(number)
+        found = []
+        for row_groups in groups or [[]]:
+            piece = copy(self)
+            piece.row_groups, piece.first_row = row_groups, begin
+            begin += sum(sizes[each] for each in row_groups)
+            found.append(piece)
+        return found
 
     def typed_schema(self, texts: Collection[str] = ()) -> Any:
         """The types of the columns; a text file is read once for them. Columns named in `texts` stay texts there."""
@@ -197,7 +234,7 @@ def _parquet_header(file: TableFile) -> tuple[Any, int | None]:
 
 def _parquet_batches(file: TableFile, columns: list[str]) -> Iterator[Any]:
     opened = parquet.ParquetFile(file.path, pre_buffer=False)
-    for batch in opened.iter_batches(batch_size=BATCH_ROWS, columns=columns, use_threads=True):
+    for batch in opened.iter_batches(BATCH_ROWS, row_groups=file.row_groups, columns=columns, use_threads=True):
         yield batch.select(columns)
 
 

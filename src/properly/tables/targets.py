@@ -221,11 +221,17 @@ def probabilities(column: Any, place: Place) -> Array:
     return p
 
 
-def weights(column: Any, place: Place) -> Array:
-    """How many rows each row stands for: finite, not negative, not all 0."""
+def row_weights(column: Any, place: Place) -> Array:
+    """How many rows each row stands for: finite, not negative; perhaps all 0, where others follow."""
     values = named_numbers(column, place)
     bad = ~(np.isfinite(values) & (values >= 0.0))
     place.refuse(bad, "a weight must be a number of at least 0, got {:g}.", values)
+    return values
+
+
+def weights(column: Any, place: Place) -> Array:
+    """How many rows each row stands for: finite, not negative, not all 0."""
+    values = row_weights(column, place)
     if not values.any():
         raise Misuse(f"{place}: every weight is 0; at least one must be positive.")
     total, n_rows = float(values.sum()), np.count_nonzero(values)
