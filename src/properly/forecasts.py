@@ -69,7 +69,7 @@ def _total(scores: Any, y: Any, sample_weight: Any, group: Any, function: Callab
     engine = cast(type[PartitionedEngine], engine_for(scores))(scores, y, sample_weight, None, group)
     total: Any = None
     try:
-        engine.keep()
+        engine.prepare(several=False)
         for found in engine.visit(function):
             if found is not None:
                 total = found if total is None else total + found

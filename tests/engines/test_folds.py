@@ -1,5 +1,7 @@
 """Folds by a hash of a key: the same for every order of the rows, and wherever they are."""
 
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -138,3 +140,18 @@ def test_models_with_such_folds_can_be_saved(tmp_path):
     again = load(tmp_path / "model.skops")
     assert again.cv == KeyedFolds(3)
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+
+
+def test_decimals_and_dates_are_keys_as_numbers_and_times_are():
+    whole = np.arange(50)
+    days = np.datetime64("2026-01-01") + whole
+    objects = {
+        "decimals": ([Decimal(f"{k}.00") for k in whole], whole),
+        "dates": (days.astype(object), days),
+        "times": (days.astype("datetime64[us]").astype(object), days),
+    }
+    for name, (keys, same) in objects.items():
+        given = np.array(keys, dtype=object)
+        np.testing.assert_array_equal(KeyedFolds(7).of_rows(None, given), KeyedFolds(7).of_rows(None, same), name)
+        mixed = np.concatenate([given, np.array(["a text", None], dtype=object)])
+        np.testing.assert_array_equal(KeyedFolds(7).of_rows(None, mixed)[:50], KeyedFolds(7).of_rows(None, same), name)

@@ -1,6 +1,9 @@
 """Spark: frames and vectors, faults, and the estimator of Spark ML."""
 
+import contextlib
 import sys
+import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +15,7 @@ from properly import kernels
 from properly.calibration import PlattScaling
 from properly.engines import Spark, SparkEngine
 from properly.engines.arrow import gathered
-from properly.engines.spark_rows import prepared
+from properly.engines.spark_rows import prepared, totals
 from properly.kernels import LinearModel
 from properly.linear import GEVCanonicalRegression, ProperLinearClassifier
 from properly.losses import Composite, LogLoss
@@ -159,6 +162,50 @@ def test_one_sum_of_every_task_comes_to_the_driver(spark, frame):
     engine.release()
 
 
+@pytest.mark.parametrize("n_tasks", [3, 50])
+def test_sums_of_many_tasks_are_added_up_by_fewer_in_their_order(spark, n_tasks):
+    texts = [f"{k:03} " for k in range(120)]
+    rows = spark.sparkContext.parallelize(texts, n_tasks)
+    found = totals(rows)
+    assert len(found) == (3 if n_tasks == 3 else 7)
+    assert "".join(found) == "".join(texts)  # an addition that does not commute
+    found = totals(rows.map(lambda text: ValueError(text) if text in ("070 ", "110 ") else text))
+    assert next(str(each) for each in found if isinstance(each, Exception)) == "070 "
+
+
+def test_missing_vectors_are_named(vectors):
+    from pyspark.sql import functions
+
+    some = vectors.withColumn("features", functions.when(functions.col("label") == 1, functions.col("features")))
+    with pytest.raises(ValueError, match="column 'features' has missing values in the frame; drop or mend such rows"):
+        ProperLinearClassifier().fit(Spark(some, target="label", features="features"))
+
+
+def test_a_release_ends_the_tasks_that_still_run(spark, frame):
+    """As after an interruption."""
+    engine, tracker, ended = engine_of(frame), spark.sparkContext.statusTracker(), []
+
+    def slow(part, number):
+        import time
+
+        time.sleep(60.0)
+
+    def passes():
+        with contextlib.suppress(RuntimeError):
+            list(engine.visit(slow))
+        ended.append(time.monotonic())
+
+    thread = threading.Thread(target=passes)
+    thread.start()
+    while not tracker.getActiveJobsIds():
+        time.sleep(0.05)
+    begin = time.monotonic()
+    engine.release()
+    thread.join()
+    assert ended[0] - begin < 30.0
+    assert kept(spark) == (1, 0)  # the frame of these tests
+
+
 def test_a_disk_without_room_is_named(spark, frame):
     """The rows go to a folder that is a file; the error of the task is the last line of what the user sees."""
     engine = SparkEngine(Spark(frame, target="label", features=NAMES))
@@ -167,7 +214,7 @@ def test_a_disk_without_room_is_named(spark, frame):
     engine.folder = f"../{place.name}"
     for folder in Path(spark.conf.get("spark.local.dir")).glob("blockmgr-*"):
         assert (folder / engine.folder).resolve() == place
-    engine.keep()
+    engine.prepare(several=True)
     with pytest.raises(
         RuntimeError, match=r"failed each time: OSError: .*in-the-way.*; set spark\.local\.dir to disks"
     ):

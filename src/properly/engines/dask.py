@@ -18,7 +18,7 @@ from properly.kernels import Block
 
 T = TypeVar("T")
 _PATIENCE = 15  # seconds without a connection to the scheduler
-_TOGETHER = 64  # results that come to the client at once
+_TOGETHER = 16  # results that come to the client at once
 
 
 class DaskEngine(PartitionedEngine):
@@ -34,7 +34,7 @@ class DaskEngine(PartitionedEngine):
         self.parts, self.chunks = found.parts, found.chunks
         self.feature_names, self.shape = found.feature_names, found.shape
 
-    def keep(self) -> None:
+    def prepare(self, several: bool) -> None:
         """From here on the parts are on the workers."""
         try:
             self.client = require("distributed", "dask").get_client()
@@ -73,6 +73,8 @@ class DaskEngine(PartitionedEngine):
                 if futures[0].status == "error":
                     raise
                 if not isinstance(error, TimeoutError):
+                    if self.client.status == "running":
+                        raise RuntimeError("Dask has cancelled tasks, as a restart does; fit again.") from error
                     break
                 silent = 0 if self.client.status == "running" else silent + 1
         raise ConnectionError("the Dask scheduler no longer answers; start it again, connect a new client, and refit.")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
 from numbers import Real
 from typing import Any
 
@@ -116,13 +118,19 @@ def _hash_of(values: Any) -> NDArray[np.uint64]:
 
 
 def _hash_of_objects(values: NDArray[Any]) -> NDArray[np.uint64]:
-    """Of every object for itself, a number, a text or nothing: the others of its part change nothing."""
-    missing = missing_in(values)
-    numbers = {kind for kind in set(map(type, values)) if issubclass(kind, Real | np.bool_)}
-    numeric = missing | np.array([type(each) in numbers for each in values], dtype=bool)
+    """Of every object for itself, a number, a date, a text or nothing: the others of its part change nothing."""
+    missing, kinds = missing_in(values), set(map(type, values))
+    numbers, dates = (
+        np.isin([id(type(each)) for each in values], [id(kind) for kind in kinds if issubclass(kind, sort)])
+        for sort in (Real | Decimal | np.bool_, date)
+    )
+    numbers, dates = numbers | missing, dates & ~missing
+    dates[dates] = [getattr(each, "tzinfo", None) is None for each in values[dates]]
+    texts = ~(numbers | dates)
     found = np.empty(len(values), dtype=np.uint64)
-    found[numeric] = _hash_of(np.where(missing[numeric], np.nan, values[numeric]).astype(np.float64))
-    found[~numeric] = _hash_of(values[~numeric].astype(np.str_))
+    found[numbers] = _hash_of(np.where(missing[numbers], np.nan, values[numbers]).astype(np.float64))
+    found[dates] = _hash_of(values[dates].astype("datetime64[us]"))
+    found[texts] = _hash_of(values[texts].astype(np.str_))
     return found
 
 

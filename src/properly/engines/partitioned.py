@@ -63,8 +63,8 @@ class PartitionedEngine(Engine):
     def of_new_data(cls, estimator: Any, X: Any, offset: Given) -> Engine:
         return cls(X, None, None, offset).predicting(estimator)
 
-    def keep(self) -> None:
-        """Prepare several passes."""
+    def prepare(self, several: bool) -> None:
+        """Get ready for a pass, or for several, for which rows may be kept."""
 
     @abstractmethod
     def visit(self, function: Callable[[Part, int], T]) -> Iterable[T]:
@@ -76,7 +76,7 @@ class PartitionedEngine(Engine):
     def trained(self, estimator: BaseEstimator) -> tuple[Self, NDArray[Any]]:
         """The engine after its first pass, and the sorted classes; records the features on the estimator."""
         try:
-            self.keep()
+            self.prepare(several=True)
             self._describe()
         except BaseException:
             self.release()

@@ -12,10 +12,11 @@ from properly.engines.base import Engine, Given
 from properly.engines.description import Part
 from properly.engines.partitioned import PartitionedEngine, refuse_beside
 from properly.engines.spark_frame import Spark
-from properly.engines.spark_rows import of_stored, prepared, removed, stored, totals, visited
+from properly.engines.spark_rows import limited_jobs, named_jobs, of_stored, prepared, removed, stored, totals, visited
 from properly.inputs.optional import require
 
 T = TypeVar("T")
+_PATIENCE = 10.0  # seconds that the removal of files may take; then they stay until the executor ends
 
 
 class SparkEngine(PartitionedEngine):
@@ -44,16 +45,17 @@ class SparkEngine(PartitionedEngine):
     def of_new_data(cls, estimator: Any, X: Any, offset: Given) -> Engine:
         raise ValueError("predictions stay in Spark: use properly.spark.SparkModel(model, ...).transform(frame).")
 
-    def keep(self) -> None:
-        level = require("pyspark", "spark").StorageLevel.MEMORY_AND_DISK
-        self.kept[:] = [visited(self.frame, self.columns, partial(stored, self.folder)).persist(level)]
+    def prepare(self, several: bool) -> None:
+        if several:
+            level = require("pyspark", "spark").StorageLevel.MEMORY_AND_DISK
+            self.kept[:] = [visited(self.frame, self.columns, partial(stored, self.folder)).persist(level)]
 
     def visit(self, function: Callable[[Part, int], T]) -> Iterator[T]:
         """What the function gives is added up in every task, so that one sum of each comes to the driver."""
         results = self._totals(function)
         if self.kept and any(isinstance(result, FileNotFoundError) for result in results):
             self.kept[0].unpersist()  # a task has come to a machine without the files: write them anew
-            self.keep()
+            self.prepare(several=True)
             results = self._totals(function)
         for result in results:
             if isinstance(result, Exception):
@@ -62,15 +64,21 @@ class SparkEngine(PartitionedEngine):
         self.complete = True
 
     def _totals(self, function: Callable[[Part, int], T]) -> list[Any]:
-        if not self.kept:
-            return totals(visited(self.frame, self.columns, function))
-        return totals(self.kept[0].mapPartitions(partial(of_stored, function)))
+        with named_jobs(self.context, self.folder):
+            if not self.kept:
+                return totals(visited(self.frame, self.columns, function))
+            return totals(self.kept[0].mapPartitions(partial(of_stored, function)))
 
     def release(self) -> None:
+        with suppress(Exception):  # of a session that has ended
+            self.context.cancelJobsWithTag(self.folder)  # tasks that go on after an interruption
         while self.kept:
             kept = self.kept.pop()
-            with suppress(Exception):  # what is left is removed with the executor
-                slots = self.context.defaultParallelism
-                here = kept if self.complete else self.context.parallelize(range(slots), slots)
-                here.foreachPartition(partial(removed, self.folder))  # tasks go to where the paths are
-                kept.unpersist()
+            try:
+                with suppress(Exception), limited_jobs(self.context, _PATIENCE):
+                    slots = self.context.defaultParallelism
+                    here = kept if self.complete else self.context.parallelize(range(slots), slots)
+                    here.foreachPartition(partial(removed, self.folder))  # tasks go to where the paths are
+            finally:  # what is left is removed with the executor
+                with suppress(Exception):
+                    kept.unpersist()

@@ -99,7 +99,7 @@ def _vectors(frame: Any, name: str) -> Any:
         return column if element in ("float", "double") else column.cast("array<double>")
     sql, as_array = require("pyspark.sql.functions", "spark"), require("pyspark.ml.functions", "spark").vector_to_array
     inside = sql.unwrap_udt(column)  # that of a dense vector is there already: it need not be made
-    return sql.when(inside["type"] == 1, inside["values"]).otherwise(as_array(column))
+    return sql.when(inside["type"] == 1, inside["values"]).when(column.isNotNull(), as_array(column))
 
 
 def _array(frame: Any, names: Sequence[str]) -> Any:

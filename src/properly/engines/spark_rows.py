@@ -8,7 +8,11 @@ import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
+from math import isqrt
+from operator import itemgetter
+from threading import Timer
 from typing import Any
 from uuid import uuid4
 
@@ -22,6 +26,7 @@ from properly.engines.room import reuse_memory
 _DATA_ERRORS = (TypeError, ValueError)  # come back as results: Spark would try four times, and bury them in a trace
 _ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
+_MANY_TASKS = 32  # whose sums come to the driver one by one
 _MOST_ROWS = 2000  # in a batch; with more, handing over is no faster
 
 
@@ -72,16 +77,59 @@ def _unpickled(row: Any) -> Any:
     return pickle.loads(row[0])
 
 
-def totals(results: Any) -> list[Any]:
-    """The sums of an RDD of results, one of every task, as the driver gets them; or the first error of a task."""
+@contextmanager
+def named_jobs(context: Any, name: str) -> Iterator[None]:
+    """Jobs that begin meanwhile in this thread can be cancelled by their name."""
+    context.addJobTag(name)
     try:
-        found: list[Any] = results.mapPartitions(_total).collect()
+        yield
+    finally:
+        context.removeJobTag(name)
+
+
+@contextmanager
+def limited_jobs(context: Any, seconds: float) -> Iterator[None]:
+    """Jobs that begin meanwhile in this thread are cancelled after some time."""
+    name = f"properly-{uuid4().hex}"
+    end = Timer(seconds, context.cancelJobsWithTag, [name])
+    end.start()
+    try:
+        with named_jobs(context, name):
+            yield
+    finally:
+        end.cancel()
+
+
+def totals(results: Any) -> list[Any]:
+    """The sums of an RDD of results, as the driver gets them, or the first error of a task.
+
+    Every task adds up its own; those of many tasks are added up by fewer, in the same order, since Spark limits what
+    the driver may get.
+    """
+    sums = results.mapPartitions(_total)
+    n_tasks = sums.getNumPartitions()
+    if n_tasks > _MANY_TASKS:
+        groups = isqrt(n_tasks)
+        keyed = sums.mapPartitionsWithIndex(partial(_keyed, n_tasks, groups))
+        sums = keyed.groupByKey(groups).map(_total_of_group).sortByKey(numPartitions=1).values()
+    try:
+        return list(sums.collect())
     except Exception as error:  # of classes that depend on the version of Spark
-        said = re.findall(r"^(\w+(?:Error|Exception): .*)$", str(error), flags=re.MULTILINE)
+        said = re.findall(
+            r"^(?:Caused by: |: )?((?:\w+\.)*\w+(?:Error|Exception): .*)$", str(error), flags=re.MULTILINE
+        )
         if not said:
             raise
         raise RuntimeError(f"a task of Spark failed each time: {said[-1]}") from error
-    return found
+
+
+def _keyed(n_tasks: int, groups: int, task: int, sums: Iterable[Any]) -> Iterator[tuple[int, tuple[int, Any]]]:
+    return ((task * groups // n_tasks, (task, each)) for each in sums)
+
+
+def _total_of_group(group: tuple[int, Iterable[tuple[int, Any]]]) -> tuple[int, Any]:
+    key, sums = group
+    return key, next(_total(each for _, each in sorted(sums, key=itemgetter(0))))
 
 
 def _total(results: Iterable[Any]) -> Iterator[Any]:
@@ -113,11 +161,11 @@ def of_stored(function: Callable[[Part, int], Any], kept: Iterable[Any]) -> Iter
 
 
 def stored(folder: str, part: Part, number: int) -> StoredPart:
-    disks = _disks()
-    folder = f"{disks[number % len(disks)]}/{folder}"
+    disks, place = _disks(), sum(divmod(number, PARTS_A_SOURCE))
+    path = f"{disks[place % len(disks)]}/{folder}"
     try:
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-        return StoredPart.written(folder, part, number)
+        os.makedirs(path, mode=0o700, exist_ok=True)
+        return StoredPart.written(path, part, number)
     except OSError as error:
         raise OSError(f"{error}; set spark.local.dir to disks with room for the rows, 8 bytes a number") from error
 

@@ -154,8 +154,8 @@ class StreamEngine(PartitionedEngine):
 
     cache: PartCache | None = None
 
-    def keep(self) -> None:
-        if self.stream.cache is not None:
+    def prepare(self, several: bool) -> None:
+        if several and self.stream.cache is not None:
             self.cache = PartCache(str(self.stream.cache))
 
     def release(self) -> None:

@@ -48,12 +48,14 @@ class TableFolder:
                     f"{each.path} has other columns ({listed(each.names)}) than {first.path} ({listed(self.names)}); "
                     "a folder is one table."
                 )
-            for name in self.names if self.format.kind != "text" else []:
-                kinds = [_kind(file.schema.field(name).type) for file in (first, each)]
-                if kinds[0] != kinds[1] and None not in kinds:
+        for name in self.names if self.format.kind != "text" else []:
+            kinds = [(_kind(each.schema.field(name).type), each.path) for each in self.files]
+            known = [(kind, place) for kind, place in kinds if kind is not None]
+            for kind, place in known[1:]:
+                if kind != known[0][0]:
                     raise TableError(
-                        f"column {name!r} holds {kinds[0]} in {first.path} and {kinds[1]} in {each.path}; a folder is "
-                        "one table: convert one of them."
+                        f"column {name!r} holds {known[0][0]} in {known[0][1]} and {kind} in {place}; a folder is one "
+                        "table: convert one of them."
                     )
         self.schema = self._joined_schema()
 
