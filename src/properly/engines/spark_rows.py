@@ -7,6 +7,7 @@ import pickle
 import re
 import shutil
 import tempfile
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -170,7 +171,9 @@ def stored(folder: str, part: Part, number: int) -> StoredPart:
         raise OSError(f"{error}; set spark.local.dir to disks with room for the rows, 8 bytes a number") from error
 
 
-def removed(folder: str, _: Iterable[Any]) -> None:
+def removed(folder: str, rows: Iterable[Any]) -> None:
+    """`rows` are read, because Spark ends a worker that leaves some, and the next fit would wait for a new one."""
+    deque(rows, maxlen=0)
     for disk in _disks():
         shutil.rmtree(f"{disk}/{folder}", ignore_errors=True)
 
