@@ -106,7 +106,7 @@ def main(sizes: list[int], tree: Path | None, folder: str | None) -> None:
             if not os.listdir(place):
                 write(place, rows)
             wanted = {"decode": ("decode", None), "stream": ("stream", None), "stream, cached": ("cached", None)}
-            if tree is not None and rows <= _MOST_IN_MEMORY:
+            if tree is not None:
                 wanted[f"stream of commit {tree.name}"] = ("stream", tree)
             if rows <= _MOST_IN_MEMORY:
                 wanted["memory"] = ("memory", None)

@@ -15,9 +15,9 @@ from sklearn.pipeline import make_pipeline
 from properly.engines import KeyedFolds, Stream
 from properly.engines.cache import StoredPart
 from properly.engines.description import Part
+from properly.files import MISSING_CELLS
 from properly.linear import ProperLinearClassifier
 from properly.tables import LinearFeatures, TableEncoder
-from properly.tables.columns import MISSING
 
 RNG = np.random.default_rng(0)
 N = 600
@@ -40,7 +40,7 @@ def coefficients(frame):
 
 
 class TestMissingCells:
-    @pytest.mark.parametrize("cell", MISSING)
+    @pytest.mark.parametrize("cell", MISSING_CELLS)
     def test_a_label_that_is_missing_is_no_class(self, tmp_path, cell):
         frame = FRAME.assign(y=np.where(np.arange(N) == 5, cell, FRAME["y"]))
         frame.to_csv(tmp_path / "rows.csv", index=False)

@@ -109,3 +109,10 @@ def test_joined_types_of_texts():
     assert joined_type(pa.string(), pa.large_string()) == pa.large_string()
     assert joined_type(pa.string_view(), pa.string()) == pa.string()
     assert joined_type(pa.null(), pa.dictionary(pa.int8(), pa.string())) == pa.dictionary(pa.int8(), pa.string())
+
+
+def test_a_first_file_with_nothing_in_a_column_does_not_hide_what_the_others_hold(tmp_path):
+    for number, column in enumerate([pa.nulls(3), pa.array([1, 2, 3]), pa.array(["a", "b", "c"])]):
+        pq.write_table(pa.table({"a": column, "y": [0, 1, 0]}), tmp_path / f"{number}.parquet")
+    with pytest.raises(TableError, match=r"column 'a' holds numbers in .*1\.parquet and texts in .*2\.parquet"):
+        TableFolder(tmp_path)

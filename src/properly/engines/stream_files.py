@@ -34,7 +34,7 @@ class Source:
     @classmethod
     def opened(cls, path: str, form: Format) -> Self:
         source = cls(None, path, path, _state(path))
-        with source.read():
+        with source.told():
             local = require("pyarrow.fs", "arrow").LocalFileSystem()
             source.fragment = _arrow_format(form).make_fragment(path, filesystem=local)
             source.schema = source.fragment.physical_schema
@@ -46,7 +46,7 @@ class Source:
         return source
 
     @contextmanager
-    def read(self) -> Iterator[None]:
+    def told(self) -> Iterator[None]:
         """What Arrow finds wrong while the block runs becomes one line that names the place."""
         self.check_unchanged()
         try:
@@ -109,7 +109,7 @@ class Files:
         n_rows = 0
         for file in files:
             _check_columns(file, needed, features is None)
-            with file.read():
+            with file.told():
                 n_rows += 0 if kind == "text" else file.fragment.count_rows()
                 sources += file.row_groups() if kind == "parquet" else [file]
             if kind == "text":
@@ -121,12 +121,12 @@ class Files:
         """The rows of a source, a batch at a time; `alone` says whether other threads are free to decode."""
         ahead = {"use_threads": alone, "batch_readahead": 2 * alone, "fragment_readahead": 1}
         rows, first_row = rows_a_part(len(self.feature_names)), 0
-        with source.read():
+        with source.told():
             batches = iter(
                 source.fragment.to_batches(schema=source.schema, columns=self.columns.names, batch_size=rows, **ahead)
             )
         while True:
-            with source.read():
+            with source.told():
                 batch = next(batches, None)
             if batch is None:
                 return

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 
+from properly.files import MISSING_CELLS
 from properly.numeric.probabilities import Array
 from properly.tables.base import plain
-from properly.tables.columns import MISSING
 from properly.tables.encoder import Column, TableEncoder
 from properly.tables.reading import LEADING_ZERO
 
@@ -128,7 +128,7 @@ def _other_notation(values: _Values) -> str | None:
 
 def _notation(texts: list[str]) -> str | None:
     """Whether texts are dates or numbers that are written in another way than this package reads."""
-    known = [text.strip() for text in texts if text.strip() not in MISSING]
+    known = [text.strip() for text in texts if text.strip() not in MISSING_CELLS]
     if not known:
         return None
     for pattern, what, remedy in (

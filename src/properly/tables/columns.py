@@ -11,8 +11,6 @@ from properly.files import MISSING_CELLS
 from properly.numeric.probabilities import Array
 from properly.tables.base import Place, arrow, compute, is_numeric, is_text, plain, plain_type, types
 
-MISSING = MISSING_CELLS
-
 _NUMBER = r"(?i)^\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*$|^\s*[+-]?(inf|infinity|nan)\s*$"
 _LEADING_ZERO = r"^\s*[+-]?0\d"
 _WHOLE = r"^(-?(?:0|[1-9]\d*))\.0+$"  # a whole number written as a fraction
@@ -188,7 +186,7 @@ def _times() -> tuple[Any, Any]:
 def _cells(column: Any) -> Any:
     """Texts without the white space around them; null where they say that a value is missing."""
     trimmed = compute.utf8_trim_whitespace(column.cast(arrow.string()))
-    missing = compute.is_in(trimmed, value_set=arrow.array(MISSING))
+    missing = compute.is_in(trimmed, value_set=arrow.array(MISSING_CELLS))
     return compute.if_else(missing, arrow.scalar(None, arrow.string()), trimmed)
 
 

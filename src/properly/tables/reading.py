@@ -110,9 +110,9 @@ class TableFile:
                 found.append(column if column.type == field.type else plain(column).cast(field.type))
             except arrow.ArrowInvalid as error:
                 raise TableError(
-                    f"{self.path}, column {field.name!r} holds {column.type}, other files of the folder another type, "
-                    f"and {field.type}, the type of both, cannot hold all values ({error}); store the column in one "
-                    "type, such as text."
+                    f"{self.path}, column {field.name!r} holds {column.type} here and another type in other files; "
+                    f"their common type, {field.type}, cannot hold all values ({error}); store the column in one type, such "
+                    "as text."
                 ) from error
         return arrow.RecordBatch.from_arrays(found, schema=schema)
 

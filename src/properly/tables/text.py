@@ -8,10 +8,9 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from properly.files import Format
+from properly.files import MISSING_CELLS, Format
 from properly.inputs.misuse import Misuse
 from properly.tables.base import arrow, compute, csv
-from properly.tables.columns import MISSING
 from properly.tables.content import BYTE_ORDER_MARK, opened
 from properly.tables.quoting import require_closed_quotes
 
@@ -72,7 +71,7 @@ def _width(text: str, separator: str) -> int:
 def _has_decimal_commas(text: str, separator: str) -> bool:
     found = False
     for column in zip(*_rows(text, separator)[1:], strict=False):
-        cells = [cell.strip() for cell in column if cell.strip() not in MISSING]
+        cells = [cell.strip() for cell in column if cell.strip() not in MISSING_CELLS]
         others = [cell for cell in cells if not _WHOLE.fullmatch(cell)]
         if others and all(_WITH_POINT.fullmatch(cell) for cell in others):
             return False
@@ -114,7 +113,7 @@ def _reader(path: str, form: Format, notation: Notation, columns: list[str] | No
         convert_options=csv.ConvertOptions(
             column_types=dict.fromkeys(columns or (), arrow.string()),
             include_columns=columns,
-            null_values=MISSING,
+            null_values=MISSING_CELLS,
             strings_can_be_null=True,
             quoted_strings_can_be_null=False,
         ),

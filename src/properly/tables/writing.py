@@ -9,9 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from properly.files import Format, atomic_path
+from properly.files import MISSING_CELLS, Format, atomic_path
 from properly.tables.base import TableError, arrow, compute, format_of, ipc, is_text, parquet, plain_type, types
-from properly.tables.columns import MISSING
 
 Write = Callable[[Any], None]
 
@@ -91,7 +90,7 @@ def _cells(column: Any, form: Format) -> Any:
         return cells
     special = compute.or_(
         compute.match_substring_regex(cells, f'["\r\n{form.delimiter}]'),
-        compute.is_in(cells, value_set=arrow.array(MISSING, arrow.large_string())),
+        compute.is_in(cells, value_set=arrow.array(MISSING_CELLS, arrow.large_string())),
     )
     if not compute.any(special).as_py():
         return cells
