@@ -86,7 +86,7 @@ def test_what_no_common_type_holds_is_named(tmp_path):
     pq.write_table(pa.table({"id": [2**60 + 1]}), tmp_path / "1.parquet")
     pq.write_table(pa.table({"id": [0.5]}), tmp_path / "2.parquet")
     with pytest.raises(
-        TableError, match=r"1\.parquet, column 'id' holds int64, other files .* store the column in one"
+        TableError, match=r"1\.parquet, column 'id' holds int64 here and another .* store the column in one"
     ):
         list(TableFolder(tmp_path).batches())
 

@@ -111,8 +111,8 @@ class TableFile:
             except arrow.ArrowInvalid as error:
                 raise TableError(
                     f"{self.path}, column {field.name!r} holds {column.type} here and another type in other files; "
-                    f"their common type, {field.type}, cannot hold all values ({error}); store the column in one type, such "
-                    "as text."
+                    f"their common type, {field.type}, cannot hold all values ({error}); store the column in one "
+                    "type, such as text."
                 ) from error
         return arrow.RecordBatch.from_arrays(found, schema=schema)
 
