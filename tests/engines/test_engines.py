@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_info
 from properly import kernels
 from properly.engines import ENGINES, Engine, KeyedFolds, MemoryEngine, PartitionedEngine, Stream, StreamEngine
 from properly.engines.cache import PartCache
-from properly.engines.description import Part, Sample
+from properly.engines.description import Part, Sample, priorities
 from properly.engines.memory import BLOCK_BYTES
 from properly.engines.stream_files import Files
 from properly.kernels import LinearModel
@@ -312,6 +312,21 @@ class TestSamples:
         (again,) = self.drawn([0, N], 0.25)
         np.testing.assert_array_equal(sample.parts[0][1].X, again.parts[0][1].X)
 
+    @pytest.mark.parametrize("seed", [[0], [0, 0], [0, 0, 0]])
+    def test_labels_of_users_are_not_drawn_along(self, seed):
+        labels = np.random.default_rng(seed).random(20_000) < 0.02
+        sample = Sample.drawn(Part(np.zeros((20_000, 1)), labels), 0, 0.25)
+        assert 60 < sample.parts[0][1].y.sum() < 140  # of 100 expected; with the seed of users all 400
+        priority = priorities(20_000, 0, 0)
+        assert 60 < labels[priority < 0.25].sum() < 140
+
+    def test_of_sparse_rows_the_entries_count(self):
+        rows = sp.csr_array((np.ones(500), (np.arange(500), np.arange(500))), shape=(500, 2**22))
+        sample = Sample.drawn(Part(rows, np.zeros(500)), 0, 1.0)
+        assert sample.n_rows == 500
+        dense = Sample.drawn(Part(np.zeros((10, 2**20)), np.zeros(10)), 1, 1.0)
+        assert (sample + dense).room == (dense + sample).room == 8
+
 
 class TestBadStreams:
     @pytest.mark.parametrize(
@@ -397,7 +412,7 @@ class TestBadStreams:
 
     def test_some_of_the_rows_are_all_of_them(self):
         engine, _ = StreamEngine(Stream(cut([0, 500, N], X, Y))).trained(ProperLinearClassifier())
-        assert engine.undersampled(np.array([0.1, 1.0]), 0).reduce(kernels.classes, 2).rows < N
+        assert engine.undersampled(0).reduce(kernels.classes, 2).rows < N
         folds = engine.with_folds(KeyedFolds(3))
         assert folds.training(1).reduce(kernels.classes, 2).weight.sum() < N
 

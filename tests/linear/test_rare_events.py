@@ -8,8 +8,10 @@ from scipy.special import expit, logit
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from properly import kernels
 from properly.datasets import make_rare_events
 from properly.engines import Stream
+from properly.engines.stream import StreamEngine
 from properly.linear import ProperLinearClassifier, RareEventLogisticRegression
 
 X, Y, _ = make_rare_events(400, 2, rate=0.06, random_state=1)
@@ -159,6 +161,17 @@ def test_undersampling_of_a_stream():
     whole = RareEventLogisticRegression("undersampling", random_state=0).fit(rows, y)
     np.testing.assert_allclose(one.coef_, whole.coef_, atol=0.15)  # other rows are drawn
     assert one.predict_proba(rows)[:, 1].mean() == pytest.approx(y.mean(), rel=0.05)
+
+
+def test_undersampling_of_a_stream_counts_rows_not_weights():
+    rows, y = X, Y.astype(int)
+    weight = np.where(y == 1, 100.0, np.where(np.arange(len(y)) % 3 == 0, 0.0, 1.0))
+    engine, _ = StreamEngine(Stream([(rows, y, weight)])).trained(RareEventLogisticRegression())
+    sample = engine.undersampled(0)
+    kept, drawn = (each.reduce(kernels.classes, 2).weight for each in (sample, sample.sample))
+    assert kept[1] == weight[y == 1].sum()  # every row of the rare class
+    assert kept[0] == pytest.approx(y.sum(), rel=0.3)  # as many others, of weight 1
+    np.testing.assert_allclose(drawn, [y.sum(), kept[1]])  # in which the fit has its start
 
 
 def test_bad_data():

@@ -1,12 +1,16 @@
 """Folders whose files store a column in different types are one table, in a type that holds the values of all."""
 
+from contextlib import nullcontext
+from functools import partial
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from properly.cli import fit_table, predict_table
-from properly.tables import TableError, TableFolder, read_table, write_batches
+from properly.tables import TableError, TableFolder, clusters, read_table, write_batches
+from properly.tables.clusters import sampled_by_cluster
 from properly.tables.columns import joined_type
 from properly.tables.folders import sampled_table
 
@@ -51,6 +55,15 @@ def test_the_types_of_a_folder(folder):
     assert found.equals(whole.cast(source.schema))
     drawn, _, n_rows = sampled_table(source, source.names, 50, 0)
     assert (len(drawn), n_rows) == (50, N)
+
+
+@pytest.mark.parametrize("by", [sampled_table, partial(sampled_by_cluster, None)])
+def test_drawn_rows_are_not_those_of_low_numbers_of_a_user(tmp_path, monkeypatch, by):
+    monkeypatch.setattr(clusters, "connected", lambda _: nullcontext())
+    numbers = np.random.default_rng(0).random(20_000)
+    pq.write_table(pa.table({"number": numbers}), tmp_path / "0.parquet")
+    drawn, *_ = by(TableFolder(tmp_path), ["number"], 4_000, 0)
+    assert np.mean(drawn["number"].to_numpy()) == pytest.approx(0.5, abs=0.03)  # 0.1 by the same numbers
 
 
 @pytest.mark.parametrize("ending", ["parquet", "arrow"])

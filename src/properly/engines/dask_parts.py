@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from properly.engines.description import Part
 from properly.engines.room import reuse_memory
@@ -28,7 +29,8 @@ class DaskParts:
         else:
             X = X.rechunk({1: -1}) if X.ndim == 2 else X[:, None]
         self.chunks = (math.nan,) * X.npartitions if is_frame(X) else X.chunks[0]
-        self.shape = None if np.isnan(self.chunks).any() else (sum(self.chunks), X.shape[1])
+        unknown = np.isnan(self.chunks).any() or sparse.issparse(X._meta)  # of sparse rows their entries count
+        self.shape = None if unknown else (sum(self.chunks), X.shape[1])
         aligned = [self._aligned(values, name) for name, values in columns.items()]
         loaded = require("dask", "dask").delayed(_loaded)
         parts = zip(_delayed(X), *aligned, strict=True)

@@ -20,6 +20,7 @@ from properly.kernels import Block, FirstRow, Moments, Statistic, first_row
 from properly.numeric.probabilities import Array, as_float
 
 SAMPLE_BYTES = 2**26
+_OURS = 0x70726F7065726C79  # begins all seeds: labels that users draw by default_rng(0) must not be drawn along with
 
 
 class Part(NamedTuple):
@@ -80,6 +81,16 @@ def _said_of(place: str) -> Iterator[None]:
         raise ValueError(f"{str(error).removesuffix('.')} (in {place}).") from error
 
 
+def priorities(n_rows: int, *place: int) -> Array:
+    """A random number from 0 to 1 for every row of a part, by which rows are drawn; `place` is the seed."""
+    return np.random.default_rng([_OURS, *place]).random(n_rows)
+
+
+def _row_bytes(X: Any) -> int:
+    """Of a row as float64; if X is sparse, of its entries and their columns, as many as rows have on average."""
+    return 12 * max(1, X.nnz // max(1, X.shape[0])) if sparse.issparse(X) else 8 * max(1, X.shape[1])
+
+
 @dataclass(frozen=True)
 class Sample(Statistic):
     """The rows whose priority, drawn by the seed of their part, is below a limit.
@@ -96,14 +107,15 @@ class Sample(Statistic):
     @classmethod
     def drawn(cls, part: Part, number: int, limit: float, most: int | None = None) -> Self:
         """At most so many rows of a part, or as many as a stated number of bytes holds."""
-        priority = np.random.default_rng(number).random(part.X.shape[0])
-        room = max(1, SAMPLE_BYTES // (8 * max(1, part.X.shape[1]))) if most is None else most
+        priority = priorities(part.X.shape[0], number)
+        room = max(1, SAMPLE_BYTES // _row_bytes(part.X)) if most is None else most
         return cls(np.inf, ((priority, part),), len(priority), room)._below(limit)._fitting()
 
     def __add__(self, other: Self) -> Self:
-        limit = min(self.limit, other.limit)
+        limit, room = min(self.limit, other.limit), min(self.room, other.room)
         mine, others = self._below(limit), other._below(limit)
-        return replace(mine, parts=mine.parts + others.parts, n_rows=mine.n_rows + others.n_rows)._fitting()
+        n_rows = mine.n_rows + others.n_rows
+        return type(self)(limit, mine.parts + others.parts, n_rows, room)._fitting()
 
     def _fitting(self) -> Self:
         sample = self
@@ -138,8 +150,9 @@ class Sample(Statistic):
 
 @dataclass
 class _Summary(Statistic):
-    """By class: the weights, and the weighted sums of the features and their squares."""
+    """By class: rows of positive weight, the weights, and the weighted sums of the features and their squares."""
 
+    rows: Array
     weight: Array
     total: Array
     squares: Array
@@ -151,7 +164,8 @@ def _summary(block: Block, n_classes: int) -> _Summary:
     share[np.arange(len(block.y)), block.y] = 1.0 if block.weight is None else block.weight
     rows = len(block.y) if sparse.issparse(block.X) else 0
     squares = block.X.power(2) if rows else np.square(block.X)
-    return _Summary(share.sum(axis=0), block.X.T @ share, squares.T @ share, rows)
+    counted = np.bincount(block.y, None if block.weight is None else block.weight > 0.0, n_classes)
+    return _Summary(counted, share.sum(axis=0), block.X.T @ share, squares.T @ share, rows)
 
 
 @dataclass
@@ -222,8 +236,8 @@ class Description(Statistic):
             wide[..., own] = part
             return wide
 
-        columns = widened(summary.weight), widened(summary.total), widened(summary.squares)
-        return _Summary(*columns, summary.sparse_rows)
+        rows, weight, total, squares = map(widened, (summary.rows, summary.weight, summary.total, summary.squares))
+        return _Summary(rows, weight, total, squares, summary.sparse_rows)
 
     def moments(self, class_factor: Array | None) -> Moments:
         factor = np.ones(len(self.classes)) if class_factor is None else class_factor

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 
 from properly import kernels
 from properly.engines.base import Engine, Given, S, add_up, combine_weights, total_of
-from properly.engines.description import SAMPLE_BYTES, Description, Part, Sample
+from properly.engines.description import SAMPLE_BYTES, Description, Part, Sample, priorities
 from properly.engines.folds import KeyedFolds
 from properly.engines.memory import MemoryEngine
 from properly.inputs.features import check_names
@@ -169,10 +169,11 @@ class PartitionedEngine(Engine):
         new.split = split
         return new
 
-    def undersampled(self, shares: Array, seed: int) -> Self:
-        """The rows of each class with a probability of their own, drawn by the seed and the number of their part."""
-        new = copy.copy(self)
-        new.shares, new.seed = shares, seed
+    def undersampled(self, seed: int) -> Self:
+        """All rows of the rarest class, and about as many of every other; rows of weight 0 do not count."""
+        new, rows = copy.copy(self), self.description.summary.rows
+        new.shares, new.seed = rows.min() / rows, seed
+        new.sample = self.sample.reweighted(new.shares)
         return new
 
     def thinned(self) -> Engine | None:
@@ -201,7 +202,7 @@ def refuse_beside(X: str, **columns: Any) -> None:
 
 def _size(part: Part, number: int) -> NDArray[np.int64]:
     """The number of rows, and that of the numbers in them."""
-    return np.array([part.X.shape[0], np.prod(part.X.shape)], dtype=np.int64)
+    return np.array([part.X.shape[0], part.X.size], dtype=np.int64)  # of a sparse matrix its entries
 
 
 def no_rows(estimator: Any) -> Block:
@@ -225,7 +226,7 @@ class _Rows(NamedTuple):
         fold = None if self.folds is None else self.folds.roles(X, group)
         engine = MemoryEngine(X, codes, combine_weights(weight, codes, self.class_factor), offset, fold)
         if self.shares is not None:
-            drawn = np.random.default_rng([self.seed, number]).random(len(codes)) < self.shares[codes]
+            drawn = priorities(len(codes), self.seed, number) < self.shares[codes]
             engine = MemoryEngine(*engine.rows(np.flatnonzero(drawn)))
         return engine if self.split is None else engine.training(self.split)
 

@@ -129,7 +129,7 @@ class RareEventLogisticRegression(LinearEstimator):
         random = check_random_state(self.random_state)
         sample: Engine
         if isinstance(engine, PartitionedEngine):
-            sample = engine.undersampled(class_weight.min() / class_weight, random.randint(2**31))
+            sample = engine.undersampled(random.randint(2**31))
         else:
             rows = cast(MemoryEngine, engine)
             weight = None if rows.weight is None else to_numpy(rows.weight)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from properly.engines.description import priorities
 from properly.inputs.misuse import Misuse
 from properly.inputs.optional import require
 from properly.numeric.probabilities import Array
@@ -79,9 +80,9 @@ def _drawn(
     columns: list[str], share: float, seed: int, piece: TableFile, position: int
 ) -> list[tuple[Any, int, NDArray[np.intp], Array]]:
     """On a worker: of every batch the rows that are drawn, the position of the file, their places there, priorities."""
-    found, random = [], np.random.default_rng([seed, position, piece.first_row])
+    found = []
     for _, batch, begin in located(piece, columns):
-        priority = random.random(batch.num_rows)
+        priority = priorities(batch.num_rows, seed, position, begin)
         rows = np.flatnonzero(priority < share)
         found.append((batch.take(arrow.array(rows)), position, begin + rows, priority[rows]))
     return found

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from properly.engines.description import priorities
 from properly.files import files_in
 from properly.inputs.misuse import Misuse
 from properly.numeric.probabilities import Array
@@ -173,7 +174,7 @@ def sampled_table(
     """So many rows of a table of any size, drawn at random in one pass; see `Sample.drawn`."""
     sample, positions = Sample(source, rows), {id(file): k for k, file in enumerate(files_of(source))}
     for index, (file, batch, begin) in enumerate(located(source, columns)):
-        priority = np.random.default_rng([seed, index]).random(batch.num_rows)
+        priority = priorities(batch.num_rows, seed, index)
         sample.add(batch, positions[id(file)], begin + np.arange(batch.num_rows), priority)
     return sample.drawn(texts)
 
