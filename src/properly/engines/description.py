@@ -164,8 +164,8 @@ def _summary(block: Block, n_classes: int) -> _Summary:
     share[np.arange(len(block.y)), block.y] = 1.0 if block.weight is None else block.weight
     rows = len(block.y) if sparse.issparse(block.X) else 0
     squares = block.X.power(2) if rows else np.square(block.X)
-    counted = np.bincount(block.y, None if block.weight is None else block.weight > 0.0, n_classes)
-    return _Summary(counted, share.sum(axis=0), block.X.T @ share, squares.T @ share, rows)
+    counts = np.bincount(block.y, None if block.weight is None else block.weight > 0.0, n_classes).astype(np.float64)
+    return _Summary(counts, share.sum(axis=0), block.X.T @ share, squares.T @ share, rows)
 
 
 @dataclass
