@@ -42,10 +42,10 @@ def on_card(module):
 
 @pytest.fixture(scope="session")
 def dask_client():
-    """Two workers in this process: fast to start, and what they run is not pickled (a toy engine tests that)."""
+    """Two worker processes, so that what they run is pickled."""
     distributed = pytest.importorskip("distributed", reason='Dask is not installed: pip install "properly[dask]"')
     pytest.importorskip("dask.dataframe", reason='Dask is not installed: pip install "properly[dask]"')
-    options = {"n_workers": 2, "threads_per_worker": 1, "processes": False, "dashboard_address": ":0"}
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
     with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
         yield client
 
