@@ -1,5 +1,7 @@
 """Rare-event corrections against brute force and their defining formulas."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -161,6 +163,15 @@ def test_undersampling_of_a_stream():
     whole = RareEventLogisticRegression("undersampling", random_state=0).fit(rows, y)
     np.testing.assert_allclose(one.coef_, whole.coef_, atol=0.15)  # other rows are drawn
     assert one.predict_proba(rows)[:, 1].mean() == pytest.approx(y.mean(), rel=0.05)
+
+
+@pytest.mark.parametrize("tol", [1e-8, 1e-12])
+def test_firth_takes_few_passes_and_warns_nobody_of_rounding(tol):
+    exact = RareEventLogisticRegression(tol=1e-13).fit(X, Y)
+    for cuts in ([0, 400], [0, 100, 130, 400]):
+        model = RareEventLogisticRegression(tol=tol).fit(Stream([(X[i:j], Y[i:j]) for i, j in pairwise(cuts)]))
+        np.testing.assert_allclose(model.coef_, exact.coef_, atol=tol)
+        assert model.n_passes_ <= 30
 
 
 def test_undersampling_of_a_stream_counts_rows_not_weights():

@@ -273,27 +273,41 @@ class BiasReduction:
         return self.scale[:, None] * (root if self.basis is None else self.basis @ root)
 
     def maximise(self, coef: Array, tol: float, max_iter: int) -> Solution:
-        """BFGS in coordinates in which the curvature at the start is 1, restarted until the decrement is small."""
+        """Fisher's scoring as long as its steps lower the decrement; BFGS, scaled by the curvature, where they do not.
+
+        Near the optimum the objective changes by rounding only: there the decrement tells whether a step is good.
+        """
         history: list[float] = []
-        iterations, scale = 0, np.sqrt(self.null_loss)
+        iterations, stuck = 0, False
+        here = self.evaluate(coef)
         while True:
-            _, gradient, root, _ = self.evaluate(coef)
-            size = float(np.linalg.norm(root.T @ gradient)) / scale
-            stuck = bool(history) and not size < 0.5 * history[-1]
+            objective, gradient, root, _ = here
+            size = self._decrement(here)
             history.append(size)
-            if size <= (100.0 * tol if stuck else tol):
-                return Solution(coef, Status.CONVERGED, max(1, iterations), self.passes, size, history)
-            if stuck or iterations >= max_iter:
-                status = Status.STALLED if stuck else Status.OUT_OF_ITERATIONS
+            if stuck or size <= tol or iterations >= max_iter:
+                within = size <= (100.0 * tol if stuck else tol)
+                status = Status.CONVERGED if within else Status.STALLED if stuck else Status.OUT_OF_ITERATIONS
                 return Solution(coef, status, max(1, iterations), self.passes, size, history)
+            step = root @ (root.T @ gradient)
+            there = self.evaluate(coef + step)
+            if self._decrement(there) < 0.7 * size and there[0] > objective - tol * self.null_loss:
+                coef, here, iterations = coef + step, there, iterations + 1
+                continue
 
             def downhill(u: Array, start: Array = coef, root: Array = root) -> tuple[float, Array]:
                 objective, gradient, _, _ = self.evaluate(start + root @ u)
                 return -objective, -(root.T @ gradient)
 
-            options = {"gtol": 0.1 * tol * scale, "maxiter": max_iter - iterations}
+            options = {"gtol": 0.1 * tol * np.sqrt(self.null_loss), "maxiter": max_iter - iterations}
             result = minimize(downhill, np.zeros(root.shape[1]), jac=True, method="BFGS", options=options)
             coef, iterations = coef + root @ result.x, iterations + int(result.nit)
+            here = self.evaluate(coef)
+            stuck = not self._decrement(here) < 0.5 * size
+
+    def _decrement(self, point: tuple[float, Array, Array, Array]) -> float:
+        """The length of a Newton step at a point that was evaluated, relative to the loss of constant probabilities."""
+        _, gradient, root, _ = point
+        return float(np.linalg.norm(root.T @ gradient)) / float(np.sqrt(self.null_loss))
 
 
 def _row_space(information: Array) -> tuple[Array, Array | None]:
