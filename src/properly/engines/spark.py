@@ -52,22 +52,16 @@ class SparkEngine(PartitionedEngine):
 
     def visit(self, function: Callable[[Part, int], T]) -> Iterator[T]:
         """What the function gives is added up in every task, so that one sum of each comes to the driver."""
-        results = self._totals(function)
-        if self.kept and any(isinstance(result, FileNotFoundError) for result in results):
-            self.kept[0].unpersist()  # a task has come to a machine without the files: write them anew
-            self.prepare(several=True)
-            results = self._totals(function)
+        with named_jobs(self.context, self.folder):
+            results = totals(self.kept[0].mapPartitions(partial(of_stored, function))) if self.kept else None
+            if results is None or any(isinstance(result, FileNotFoundError) for result in results):
+                # No files are kept, or a task has come to a machine that does not have them.
+                results = totals(visited(self.frame, self.columns, function))
         for result in results:
             if isinstance(result, Exception):
                 raise result
             yield result
         self.complete = True
-
-    def _totals(self, function: Callable[[Part, int], T]) -> list[Any]:
-        with named_jobs(self.context, self.folder):
-            if not self.kept:
-                return totals(visited(self.frame, self.columns, function))
-            return totals(self.kept[0].mapPartitions(partial(of_stored, function)))
 
     def release(self) -> None:
         with suppress(Exception):  # of a session that has ended
