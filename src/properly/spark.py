@@ -1,4 +1,4 @@
-"""Linear models as estimators of Spark ML: fitted where the rows are, in pipelines and searches, saved by Spark."""
+"""Linear models and calibrators as estimators of Spark ML: fitted where the rows are, searched and saved by Spark."""
 
 from __future__ import annotations
 
@@ -40,6 +40,15 @@ from pyspark.ml.util import (  # noqa: E402
 from pyspark.sql import functions as sql  # noqa: E402
 
 __all__ = ["SparkClassifier", "SparkModel"]
+_TIMES = ("date", "timestamp", "timestamp_ntz")
+
+
+def _setter(name: str) -> Any:
+    def set_param(self: Any, value: Any) -> Any:
+        return self._set(**{name: value})
+
+    set_param.__doc__ = f"Set {name}."
+    return set_param
 
 
 class _Columns(
@@ -66,12 +75,22 @@ class _Columns(
         predictionCol: str = "prediction",
     ) -> None:
         super().__init__()
+        if not isinstance(estimator, LinearEstimator | Calibrator):
+            kind = estimator.__name__ if isinstance(estimator, type) else type(estimator).__name__
+            said = f"the class {kind}: add ()" if isinstance(estimator, type) else f"a {kind}"
+            raise TypeError(
+                f"estimator must be a linear classifier or a calibrator, such as ProperLinearClassifier(), got {said}."
+            )
         self.estimator = estimator
         self._setDefault(featuresCol="features", labelCol="label")
         self._setDefault(probabilityCol="probability", predictionCol="prediction")
         given = {"featuresCol": featuresCol, "inputCols": inputCols, "labelCol": labelCol, "weightCol": weightCol}
         given |= {"probabilityCol": probabilityCol, "predictionCol": predictionCol}
         self._set(**{name: value for name, value in given.items() if value is not None})
+
+    setFeaturesCol, setInputCols, setLabelCol = map(_setter, ("featuresCol", "inputCols", "labelCol"))
+    setWeightCol, setProbabilityCol = map(_setter, ("weightCol", "probabilityCol"))
+    setPredictionCol = _setter("predictionCol")
 
     def _features(self) -> list[str] | str:
         return self.getInputCols() if self.isSet("inputCols") else self.getFeaturesCol()
@@ -115,11 +134,6 @@ class SparkClassifier(_Columns, Estimator):
     """
 
     def __init__(self, estimator: Any, **columns: Any) -> None:
-        if not isinstance(estimator, LinearEstimator | Calibrator):
-            given = repr(estimator) if isinstance(estimator, str) else f"a {type(estimator).__name__}"
-            raise TypeError(
-                f"estimator must be a linear classifier or a calibrator, such as ProperLinearClassifier(), got {given}."
-            )
         super().__init__(estimator, **columns)
         for name, value in estimator.get_params(deep=False).items():
             setattr(self, name, Param(self, name, f"{name} of {type(estimator).__name__}"))
@@ -134,17 +148,19 @@ class SparkClassifier(_Columns, Estimator):
         )
 
     def _fit(self, dataset: Any) -> SparkModel:
-        weight = self.getWeightCol() if self.isSet("weightCol") else None
-        rows = Spark(dataset, target=self.getLabelCol(), features=self._features(), sample_weight=weight)
+        label, weight = self.getLabelCol(), self.getWeightCol() if self.isSet("weightCol") else None
+        if label in dataset.columns and dataset.schema[label].dataType.typeName() in _TIMES:
+            raise ValueError(f"column {label!r} holds times; labels in Spark ML are numbers or texts: convert it.")
+        rows = Spark(dataset, target=label, features=self._features(), sample_weight=weight)
         return self._copyValues(SparkModel(self._to_save().fit(rows)))
 
 
 class SparkModel(_Columns, Model):
-    """A fitted linear model as a `pyspark.ml.Model`: `transform` adds probabilities and predictions.
+    """A fitted linear model or calibrator as a `pyspark.ml.Model`: `transform` adds probabilities and predictions.
 
     Parameters
     ----------
-    estimator : fitted linear classifier
+    estimator : fitted linear classifier or calibrator
         From `SparkClassifier`, or fitted elsewhere.
     featuresCol, inputCols, labelCol, weightCol, probabilityCol, predictionCol :
         As in `SparkClassifier`.
@@ -152,6 +168,10 @@ class SparkModel(_Columns, Model):
 
     def _transform(self, dataset: Any) -> Any:
         check_is_fitted(self.estimator)
+        added = {"probabilityCol": self.getProbabilityCol(), "predictionCol": self.getPredictionCol()}
+        for option, name in added.items():
+            if list(added.values()).count(name) > 1 or name in dataset.columns:
+                raise ValueError(f"the frame would have two columns {name!r}; give {option} another name.")
         if self.isSet("inputCols"):
             check_names(self.estimator, self.getInputCols(), reset=False)
         rows, classes = Spark(dataset, features=self._features()), self.estimator.classes_.tolist()
@@ -167,8 +187,8 @@ class SparkModel(_Columns, Model):
         probability = array_to_vector(sql.array(*(result[self.uid][name] for name in numbers)))
         labels = classes if isinstance(classes[0], str) else list(map(float, classes))
         prediction = sql.element_at(sql.array(*map(sql.lit, labels)), result[self.uid]["place"] + 1)
-        result = result.withColumn(self.getProbabilityCol(), probability)
-        return result.withColumn(self.getPredictionCol(), prediction).drop(self.uid)
+        result = result.withColumn(added["probabilityCol"], probability)
+        return result.withColumn(added["predictionCol"], prediction).drop(self.uid)
 
 
 def _prediction(estimator: Any) -> Any:
@@ -226,7 +246,8 @@ class _Reader(MLReader):
         self.kind = kind
 
     def load(self, path: str) -> Any:
-        metadata = DefaultParamsReader.loadMetadata(path, _reached_by(self.sparkSession))
+        kind = f"{self.kind.__module__}.{self.kind.__name__}"
+        metadata = DefaultParamsReader.loadMetadata(path, _reached_by(self.sparkSession), expectedClassName=kind)
         (content,) = self.sparkSession.read.parquet(f"{path}/model").first()
         with tempfile.TemporaryDirectory() as folder:
             Path(folder, "model.skops").write_bytes(content)

@@ -247,6 +247,17 @@ def test_what_is_refused(frame):
         ProperLinearClassifier().fit(X, Y).predict_proba(Spark(frame, features=NAMES))
 
 
+def test_a_streaming_frame_is_refused(spark):
+    with pytest.raises(ValueError, match="a streaming frame has no end"):
+        Spark(spark.readStream.format("rate").load(), features=["value"])
+
+
+def test_vectors_of_different_lengths_in_different_parts(spark):
+    rows = spark.createDataFrame([([1.0], 0), ([1.0, 2.0], 1)], "features array<double>, label int").repartition(2)
+    with pytest.raises(ValueError, match=r"the frame has rows of different lengths, \[1, 2\]"):
+        ProperLinearClassifier().fit(Spark(rows.repartitionByRange(2, "label"), target="label", features="features"))
+
+
 def test_spark_connect_is_refused():
     frame = type("DataFrame", (), {"__module__": "pyspark.sql.connect.dataframe"})()
     with pytest.raises(ValueError, match="a frame of Spark Connect cannot keep parts on its workers; use a classic"):
@@ -339,12 +350,70 @@ def test_parameters_have_the_values_of_the_estimator():
     assert "C: C of ProperLinearClassifier (default: 0.25)" in classifier.explainParams()
 
 
-@pytest.mark.parametrize(("estimator", "named"), [("logistic", "'logistic'"), (ProperTreeClassifier(), "a ProperTree")])
+@pytest.mark.parametrize(
+    ("estimator", "named"),
+    [
+        ("logistic", "a str"),
+        (ProperTreeClassifier(), "a ProperTree"),
+        (ProperLinearClassifier, "the class ProperLinear.*: add"),
+    ],
+)
 def test_other_estimators_are_refused(spark, estimator, named):
+    from properly.spark import SparkClassifier, SparkModel
+
+    for kind in (SparkClassifier, SparkModel):
+        with pytest.raises(TypeError, match=f"must be a linear classifier or a calibrator, such as .*got {named}"):
+            kind(estimator)
+
+
+def test_columns_are_not_replaced(frame):
+    from properly.spark import SparkModel
+
+    model = SparkModel(ProperLinearClassifier().fit(X, Y), inputCols=NAMES)
+    scored = model.transform(frame)
+    with pytest.raises(ValueError, match="two columns 'probability'; give probabilityCol another name"):
+        model.transform(scored)
+    again = model.copy().setProbabilityCol("p").setPredictionCol("class").transform(scored)
+    assert again.columns[-4:] == ["probability", "prediction", "p", "class"]
+    with pytest.raises(ValueError, match="two columns 'p'; give probabilityCol another name"):
+        model.copy().setProbabilityCol("p").setPredictionCol("p").transform(frame)
+
+
+def test_labels_of_spark_ml(frame, tmp_path):
+    from properly.spark import SparkClassifier, SparkModel
+
+    rows = frame.selectExpr("*", "cast(label as decimal(3, 1)) exact", "date_add(date'2024-01-01', int(label)) day")
+    classifier = SparkClassifier(ProperLinearClassifier(), inputCols=NAMES).setLabelCol("exact")
+    model = classifier.fit(rows)
+    assert model.estimator.classes_.tolist() == [0.0, 1.0]
+    model.save(str(tmp_path / "model"))
+    assert SparkModel.load(str(tmp_path / "model")).transform(frame).select("prediction").distinct().count() == 2
+    with pytest.raises(AssertionError, match="SparkClassifier"):  # as Spark says it
+        SparkClassifier.load(str(tmp_path / "model"))
+    with pytest.raises(ValueError, match="column 'day' holds times; labels in Spark ML are numbers or texts"):
+        classifier.setLabelCol("day").fit(rows)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # Spark leaves its pool of threads open
+def test_searches_with_threads(spark, vectors):
+    from pyspark.ml.evaluation import MulticlassClassificationEvaluator
+    from pyspark.ml.tuning import CrossValidator, ParamGridBuilder
+
     from properly.spark import SparkClassifier
 
-    with pytest.raises(TypeError, match=f"must be a linear classifier or a calibrator, such as .*got {named}"):
-        SparkClassifier(estimator)
+    vectors.count()
+    before = kept(spark)
+    classifier = SparkClassifier(ProperLinearClassifier())
+    options = {
+        "estimator": classifier,
+        "estimatorParamMaps": ParamGridBuilder().addGrid(classifier.C, [1e-4, 1e-2, 1.0]).build(),
+        "evaluator": MulticlassClassificationEvaluator(metricName="logLoss"),
+        "numFolds": 2,
+        "seed": 1,
+    }
+    search = CrossValidator(**options, parallelism=3).fit(vectors)
+    assert search.avgMetrics[0] > search.avgMetrics[1] > search.avgMetrics[2]
+    assert kept(spark) == before
 
 
 def test_a_calibrator_as_an_estimator(frame):
@@ -357,7 +426,6 @@ def test_a_calibrator_as_an_estimator(frame):
     np.testing.assert_allclose(p, whole.predict_proba(score), atol=1e-9)
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # Spark leaves its pool of threads open
 def test_pipelines_and_searches(frame, tmp_path):
     from pyspark.ml.evaluation import MulticlassClassificationEvaluator

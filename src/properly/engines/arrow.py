@@ -125,6 +125,8 @@ def _encoded(encoder: Any, table: Any, place: str, first_row: int) -> Any:
 
 
 def _labels(column: Any) -> NDArray[Any]:
+    if require("pyarrow", "arrow").types.is_decimal(column.type):
+        column = column.cast("float64", safe=False)
     return np.asarray(column.to_numpy(zero_copy_only=False))
 
 

@@ -207,6 +207,10 @@ class Description(Statistic):
 
     def __add__(self, other: Self) -> Self:
         here, there = (len(each.summary.total) for each in (self, other))
+        if here != there and other.place == self.place:
+            raise ValueError(
+                f"{self.place} has rows of different lengths, {sorted({here, there})}; mend such rows first."
+            )
         if here != there:
             raise ValueError(f"{other.place} has {there} features, {self.place} has {here}.")
         if None not in (self.offset_shape, other.offset_shape) and self.offset_shape != other.offset_shape:

@@ -34,8 +34,8 @@ class Spark:
     -----
     The first pass of a fit writes the rows as raw numbers to the local disks of the executors (``spark.local.dir``),
     from where the workers of a machine map them into their memory; the files are removed when the fit ends. There is
-    one task for every core, since each takes a while to start (with dynamic allocation, for every partition). Sparse
-    vectors become dense.
+    at most one task for every core, since each takes a while to start (with dynamic allocation, one for every
+    partition). Sparse vectors become dense.
     """
 
     def __init__(
@@ -54,6 +54,10 @@ class Spark:
             raise ValueError(
                 f"frame must be a Spark data frame, got a {type(frame).__module__}.{type(frame).__name__}."
             )
+        if frame.sparkSession.sparkContext._jsc is None:
+            raise ValueError("the Spark session of the frame has ended; read the frame in a new one.")
+        if frame.isStreaming:
+            raise ValueError("a streaming frame has no end; write its rows, and fit to what was written.")
         self.columns = Columns.chosen(frame.columns, "the frame", features, target, sample_weight, offset, group)
         _check_names(frame, self.columns.names)
         names = self.columns.features

@@ -80,12 +80,18 @@ def _unpickled(row: Any) -> Any:
 
 @contextmanager
 def named_jobs(context: Any, name: str) -> Iterator[None]:
-    """Jobs that begin meanwhile in this thread can be cancelled by their name."""
+    """Jobs that begin meanwhile in this thread can be cancelled by their name.
+
+    The threads of a search share their properties, and with them the names of jobs: this one has a copy meanwhile.
+    """
+    scala = context._jsc.sc()
+    shared = scala.getLocalProperties()
+    scala.setLocalProperties(shared.clone())
     context.addJobTag(name)
     try:
         yield
     finally:
-        context.removeJobTag(name)
+        scala.setLocalProperties(shared)
 
 
 @contextmanager
