@@ -1,6 +1,9 @@
 """Spark: frames and vectors, faults, and the estimator of Spark ML."""
 
 import contextlib
+import os
+import shutil
+import subprocess
 import sys
 import threading
 import time
@@ -258,10 +261,53 @@ def test_vectors_of_different_lengths_in_different_parts(spark):
         ProperLinearClassifier().fit(Spark(rows.repartitionByRange(2, "label"), target="label", features="features"))
 
 
-def test_spark_connect_is_refused():
-    frame = type("DataFrame", (), {"__module__": "pyspark.sql.connect.dataframe"})()
-    with pytest.raises(ValueError, match="a frame of Spark Connect cannot keep parts on its workers; use a classic"):
-        Spark(frame, target="label")
+_CONNECT = """
+import numpy as np
+from pyspark.ml.functions import array_to_vector
+from pyspark.sql import SparkSession, functions
+from properly.calibration import PlattScaling
+from properly.engines import Spark
+from properly.linear import ProperLinearClassifier
+from properly.spark import SparkClassifier, SparkModel
+
+X = np.random.default_rng(0).normal(size=(50, 2))
+y = (X[:, 0] > 0.3).astype(int)
+model = ProperLinearClassifier().fit(X, y)
+session = SparkSession.builder.remote("local[2]").getOrCreate()
+try:
+    table = [(*row, label) for row, label in zip(X.tolist(), y.tolist())]
+    rows = session.createDataFrame(table, "a double, b double, y int")
+    vectors = rows.withColumn("features", array_to_vector(functions.array("a", "b")))
+    for new, options in ((rows, {"inputCols": ["a", "b"]}), (vectors, {})):
+        found = SparkModel(model, **options).transform(new).select("probability", "prediction").collect()
+        np.testing.assert_allclose([row[0].toArray() for row in found], model.predict_proba(X), atol=1e-12)
+        assert [row[1] for row in found] == model.predict(X).tolist()
+    for fit in (
+        lambda: ProperLinearClassifier().fit(Spark(rows, target="y")),
+        lambda: PlattScaling().fit(Spark(rows, target="y", features=["a"])),
+        lambda: SparkClassifier(ProperLinearClassifier(), inputCols=["a", "b"], labelCol="y").fit(rows),
+    ):
+        try:
+            fit()
+        except ValueError as error:
+            assert "fit in a classic session" in str(error), error
+        else:
+            raise AssertionError("fitted")
+    print("done")
+finally:
+    session.stop()
+"""
+
+
+def test_spark_connect_predicts_and_refuses_to_fit():
+    pytest.importorskip("grpc", reason='Spark Connect is not installed: pip install "pyspark[connect]"')
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        pytest.skip("Java, which Spark needs, is not installed")
+    environment = os.environ | {"PYSPARK_PYTHON": sys.executable}
+    done = subprocess.run(
+        [sys.executable, "-c", _CONNECT], capture_output=True, text=True, check=False, env=environment
+    )
+    assert done.stdout.endswith("done\n"), done.stderr[-2000:]
 
 
 def test_a_task_that_fails_once_changes_nothing(frame, tmp_path):

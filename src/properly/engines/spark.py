@@ -30,12 +30,12 @@ class SparkEngine(PartitionedEngine):
     ) -> None:
         if not isinstance(X, Spark):
             raise ValueError("wrap the frame: X = properly.engines.Spark(frame, target=...).")
+        if X.connect:
+            raise ValueError("Spark Connect keeps no rows on its workers between passes: fit in a classic session.")
         inside = "the frame: name its column in Spark(frame, ...)"
         refuse_beside(inside, y=y, sample_weight=sample_weight, offset=offset, group=group)
         self.context = X.frame.sparkSession.sparkContext
-        frame = prepared(X.frame, X.n_features)
-        grows = self.context.getConf().get("spark.dynamicAllocation.enabled", "false") == "true"
-        self.frame = frame if grows else frame.coalesce(self.context.defaultParallelism)
+        self.frame = prepared(X.frame, X.n_features)
         self.columns = X.columns
         self.feature_names = None if X.vectors else X.columns.features
         self.folder = f"properly-{uuid4().hex}"

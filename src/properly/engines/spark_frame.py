@@ -19,7 +19,7 @@ class Spark:
     Parameters
     ----------
     frame : pyspark.sql.DataFrame
-        Of a classic session, not of Spark Connect.
+        Of a classic session; of Spark Connect for predictions only.
     target : str
         The column with the labels.
     features : list of str, or str, optional
@@ -48,13 +48,12 @@ class Spark:
         offset: str | None = None,
         group: str | None = None,
     ) -> None:
-        if ".connect." in type(frame).__module__:
-            raise ValueError("a frame of Spark Connect cannot keep parts on its workers; use a classic session.")
         if not type(frame).__module__.startswith("pyspark.sql"):
             raise ValueError(
                 f"frame must be a Spark data frame, got a {type(frame).__module__}.{type(frame).__name__}."
             )
-        if frame.sparkSession.sparkContext._jsc is None:
+        self.connect = ".connect." in type(frame).__module__
+        if not self.connect and frame.sparkSession.sparkContext._jsc is None:
             raise ValueError("the Spark session of the frame has ended; read the frame in a new one.")
         if frame.isStreaming:
             raise ValueError("a streaming frame has no end; write its rows, and fit to what was written.")

@@ -35,7 +35,8 @@ def prepared(frame: Any, n_features: int | None) -> Any:
     """The same frame in a session of its own, which has the settings of the other, but for the size of batches.
 
     To end a batch after a number of bytes, as is usual, Spark adds them up anew for every row, which takes longer than
-    handing over the row. Where the number of features is known, a number of rows does as well.
+    handing over the row. Where the number of features is known, a number of rows does as well. There are at most as
+    many partitions as cores, unless Spark may get more of them.
     """
     old, name = frame.sparkSession, f"properly_{uuid4().hex}"
     new = old.newSession()
@@ -49,9 +50,11 @@ def prepared(frame: Any, n_features: int | None) -> Any:
             new.conf.set(key, value)
     frame.createGlobalTempView(name)
     try:
-        return new.table(f"{new.conf.get('spark.sql.globalTempDatabase')}.{name}")
+        rows = new.table(f"{new.conf.get('spark.sql.globalTempDatabase')}.{name}")
     finally:
         old.catalog.dropGlobalTempView(name)
+    grows = old.sparkContext.getConf().get("spark.dynamicAllocation.enabled", "false") == "true"
+    return rows if grows else rows.coalesce(old.sparkContext.defaultParallelism)
 
 
 def visited(frame: Any, columns: Columns, function: Callable[[Part, int], Any]) -> Any:
