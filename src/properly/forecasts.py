@@ -226,11 +226,10 @@ class _ClassCounts(Statistic):
     def forecast(self, classes: ArrayLike | None) -> tuple[Forecast, NDArray[Any] | None]:
         """The forecast, and the group of every entry of its most probable classes; of all rows if they are few."""
         labels = _column(dict.fromkeys(label for _, label in self.decisions))
-        known, _ = forecast_labels(found_classes(labels) if classes is None else labels, classes, self.n_classes)
-        parts = [part for _, part in self.sample.parts]
-        y, p = np.concatenate([part.y for part in parts]), np.concatenate([part.X for part in parts])
-        weight = None if parts[0].weight is None else np.concatenate([part.weight for part in parts])
-        drawn = in_memory.read_forecast(y, p, weight, known)
+        found = found_classes(labels)
+        known, _ = forecast_labels(found if classes is None else labels, classes, self.n_classes)
+        p, codes, weight, _ = self.sample.columns(found)
+        drawn = in_memory.read_forecast(found[codes], p, weight, known)
         found_kinds, place, score, rows, mass = self.top.entries()
         kinds = cast("tuple[tuple[int, Any, Any], ...]", found_kinds)
         hit = np.array([label == known[k] for k, label, _ in kinds])
@@ -242,7 +241,7 @@ class _ClassCounts(Statistic):
             matrix[np.flatnonzero(known == label)[0], k] += weight_of
         counted = [self._of_class(k, known[k]) for k in range(self.n_classes)]
         width = max(self.by_class.width, self.top.width)
-        found = CountedForecast(
+        forecast = CountedForecast(
             drawn.codes,
             drawn.p,
             None,
@@ -253,7 +252,7 @@ class _ClassCounts(Statistic):
             decisions=matrix,
             width=width,
         )
-        return found, None if no_group else groups[place]
+        return forecast, None if no_group else groups[place]
 
     def _of_class(self, column: int, own: Any) -> Forecast:
         kinds = {label: counts for (k, label), counts in self.by_class.kinds.items() if k == column}

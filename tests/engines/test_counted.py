@@ -297,6 +297,21 @@ def test_audits_of_several_classes(request, monkeypatch, kind, drawn):
         np.testing.assert_allclose(one.recalibrated, two.recalibrated, atol=1e-12)
 
 
+@pytest.mark.parametrize("weighted", [0, 1, 2])
+def test_parts_of_several_classes_without_weights_beside_one_with(weighted):
+    """Where a part has no weights they are 1, whichever part comes first."""
+    p = np.exp(SCORES3) / np.exp(SCORES3).sum(axis=1, keepdims=True)
+    parts = np.arange(N).reshape(3, -1)
+    weight = np.where(np.isin(np.arange(N), parts[weighted]), WEIGHT, 1.0)
+    blocks = [(p[rows], Y3[rows], weight[rows] if k == weighted else None) for k, rows in enumerate(parts)]
+    found, whole = audit(None, Stream(blocks)), audit(Y3, p, sample_weight=weight)
+    for name, score in whole.scores.items():
+        assert found.scores[name].before == pytest.approx(score.before, rel=1e-12)
+        assert found.scores[name].gain.difference == pytest.approx(score.gain.difference, rel=1e-9)
+    for one, two in zip(found.test.tests, whole.test.tests, strict=True):
+        np.testing.assert_allclose(one[1:], two[1:], rtol=1e-7, err_msg=one.name)
+
+
 def test_what_audits_of_several_classes_refuse():
     p = np.full((6, 3), 1.0 / 3.0)
     with pytest.raises(ValueError, match=r"classes|labels"):

@@ -122,6 +122,13 @@ class Sample(Statistic):
         return replace(self, limit=limit, parts=tuple(kept), n_rows=sum(len(priority) for priority, _ in kept))
 
     def engine(self, classes: NDArray[Any]) -> MemoryEngine:
+        return MemoryEngine(*self.columns(classes))
+
+    def columns(self, classes: NDArray[Any]) -> tuple[Any, NDArray[np.intp], Array | None, Array | None]:
+        """X, the positions of the labels among sorted classes, weights and offsets of all rows in one piece each.
+
+        Where a part has no weights they are 1, and where it has no offsets they are 0; None if no part has any.
+        """
         parts = [part for _, part in self.parts]
         matrices = [part.X for part in parts]
         any_sparse = any(map(sparse.issparse, matrices))
@@ -133,7 +140,7 @@ class Sample(Statistic):
         if any(part.offset is not None for part in parts):
             width = next(part.offset.shape[1:] for part in parts if part.offset is not None)
             offset = np.concatenate([np.zeros((len(p.y), *width)) if p.offset is None else p.offset for p in parts])
-        return MemoryEngine(X, y, weight, offset)
+        return X, y, weight, offset
 
 
 @dataclass
