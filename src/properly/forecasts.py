@@ -17,7 +17,7 @@ from properly.engines import PartitionedEngine, engine_for
 from properly.engines.description import Part, Sample
 from properly.inputs import forecast as in_memory
 from properly.inputs.forecast import Forecast, read_probabilities
-from properly.inputs.frames import missing_in
+from properly.inputs.frames import in_microseconds, missing_in
 from properly.inputs.labels import encode, forecast_labels, found_classes, positive_last
 from properly.inputs.misuse import Misuse
 from properly.inputs.options import checked_names
@@ -108,21 +108,29 @@ def _counted(read: Callable[[Array], Array], labelled: bool, part: Part, number:
         score = read(np.asarray(part.X, dtype=np.float64))
     except ValueError as error:
         raise type(error)(f"{error} (in {part.place})") from error
-    names = [(label, name) for name in groups for label in classes.tolist()]
+    names = [(label, name) for name in groups for label in _listed(classes)]
     return ScoreCounts.of(score, len(classes) * group + encode(y, classes), part.weight).named(names)
 
 
 def _distinct(labels: NDArray[Any]) -> tuple[list[Any], NDArray[np.intp]]:
     """Labels of any kind, missing ones as None, and the position of every row's."""
-    if labels.dtype != object and not missing_in(labels).any():
-        found, place = np.unique(labels, return_inverse=True)
-        return found.tolist(), place
     missing = missing_in(labels)
-    known = [*dict.fromkeys(labels[~missing].tolist()), None]
-    position = {label: k for k, label in enumerate(known)}
-    place = np.full(len(labels), len(known) - 1, dtype=np.intp)
-    place[~missing] = [position[label] for label in labels[~missing].tolist()]
-    return known, place
+    known = labels[~missing]
+    if labels.dtype == object:
+        found = list(dict.fromkeys(known.tolist()))
+        position = {label: k for k, label in enumerate(found)}
+        places: Any = [position[label] for label in known.tolist()]
+    else:
+        distinct, places = np.unique(in_microseconds(known), return_inverse=True)
+        found = _listed(distinct)
+    place = np.full(len(labels), len(found), dtype=np.intp)
+    place[~missing] = places
+    return [*found, None], place
+
+
+def _listed(labels: NDArray[Any]) -> list[Any]:
+    """Labels as objects of Python; times as those of NumPy, in one unit."""
+    return list(in_microseconds(labels)) if labels.dtype.kind in "mM" else labels.tolist()
 
 
 def _check_groups(counts: ScoreCounts) -> None:
@@ -135,6 +143,9 @@ def _check_groups(counts: ScoreCounts) -> None:
 def _column(values: Iterable[Any]) -> NDArray[Any]:
     """Labels as NumPy would hold them, except that mixed kinds stay apart."""
     listed = list(values)
+    times = [each.dtype for each in listed if isinstance(each, np.datetime64 | np.timedelta64)]
+    if times and len(times) == sum(each is not None for each in listed):
+        return np.array(listed, dtype=times[0])
     if len({isinstance(each, str) for each in listed}) > 1 or any(each is None for each in listed):
         return np.array([*listed, None], dtype=object)[:-1]
     return np.array(listed)
@@ -197,7 +208,7 @@ class _ClassCounts(Statistic):
             raise type(error)(f"{error} (in {part.place})") from error
         n_rows, n_classes = p.shape
         classes, weight = found_classes(part.y), part.weight
-        codes, labels = encode(part.y, classes), classes.tolist()
+        codes, labels = encode(part.y, classes), _listed(classes)
         groups, group = ([_NO_GROUP], np.zeros(n_rows, np.intp)) if part.group is None else _distinct(part.group)
         column = np.repeat(np.arange(n_classes), n_rows)
         by_class = ScoreCounts.of(

@@ -200,6 +200,31 @@ def test_audits_with_weights():
     same_audit(audit(None, blocks(P, Y, weight)["p"]), audit(Y, P, sample_weight=weight))
 
 
+@pytest.mark.parametrize("days", [["2024-01-01", "2024-02-29"], ["2024-01-01", "2024-01-01T12:30:00.5", "NaT"]])
+def test_times_as_groups(days):
+    """A day is one group, whatever the unit of its part."""
+    group = np.array(days, dtype="M8[ms]")[RNG.integers(0, len(days), N)]
+    parts = zip(itertools.pairwise([0, 900, 1800, N]), ["ns", "us", "ms"], strict=True)
+    rows = Stream([(P[i:j, None], Y[i:j], None, None, group[i:j].astype(f"M8[{unit}]")) for (i, j), unit in parts])
+    found, whole = audit(None, rows), audit(Y, P, group=group.astype("M8[ns]"))
+    same_audit(found, whole)
+    assert whole.groups.groups[0] == "2024-01-01"
+
+
+def test_times_as_labels():
+    day, scores = np.array(["2024-01-01", "2024-01-02", "2024-01-03"], dtype="M8[D]"), np.exp(SCORES3)
+    y, p = day[np.searchsorted(["a", "b", "c"], Y3)], scores / scores.sum(axis=1, keepdims=True)
+    parts = [(p[i:j], y[i:j].astype(f"M8[{unit}]")) for i, j, unit in [(0, 900, "ns"), (900, N, "us")]]
+    found, whole = audit(None, Stream(parts)), audit(y.astype("M8[ns]"), p)
+    assert found.classes == whole.classes == tuple(f"{each} 00:00:00" for each in day)
+    np.testing.assert_allclose(found.rates, whole.rates)
+    assert audit(None, Stream(parts), classes=day).classes == whole.classes
+    two = y < day[2]
+    parts = [(p[:, 1][part, None], y[part].astype(f"M8[{unit}]")) for part, unit in ((two, "ns"), (two, "us"))]
+    model = METHODS["platt"]().fit(Stream(parts))
+    np.testing.assert_array_equal(model.classes_, day[:2])
+
+
 def test_compressed_scores_have_a_small_error(monkeypatch):
     monkeypatch.setattr(score_counts, "ROOM", 1000)
     y, p, _ = at(blocks(P, Y))

@@ -19,6 +19,7 @@ from properly.diagnostics.murphy import murphy_of
 from properly.diagnostics.reliability import multiclass_reliability_of, reliability_of
 from properly.forecasts import MOST_GROUPS, CountedForecast, audited_forecast, is_elsewhere
 from properly.inputs.forecast import Forecast, Groups, read_clusters, read_forecast, read_groups, read_probabilities
+from properly.inputs.frames import in_microseconds
 from properly.inputs.labels import positive_last
 from properly.inputs.misuse import Misuse
 from properly.inputs.options import check_interval
@@ -178,7 +179,8 @@ def audit_of(
     cell_width: float = 0.0,
 ) -> Audit:
     """`audit` of a checked forecast, checked probabilities of its rows, and costs from `class_costs`."""
-    names = tuple(str(label) for label in (forecast.classes.tolist() if class_names is None else class_names))
+    known = in_microseconds(forecast.classes).tolist()
+    names = tuple(str(label) for label in (known if class_names is None else class_names))
     forecast = forecast.in_rows()
     _check(forecast, names, groups, against, cluster)
     common: dict[str, Any] = {"groups": groups, "costs": costs, "cluster": cluster}

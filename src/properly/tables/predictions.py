@@ -19,7 +19,7 @@ from properly.metrics.decisions import least_cost
 from properly.numeric.probabilities import Array
 from properly.tables.base import Place, TableError, arrow, distinct, listed
 from properly.tables.columns import texts
-from properly.tables.counted import class_blocks, classes_in, counted_table, refuse_other_sums
+from properly.tables.counted import class_blocks, classes_in, column_as_read, counted_table, refuse_other_sums
 from properly.tables.folders import TableFolder, is_large, table_at
 from properly.tables.reading import TableFile
 from properly.tables.targets import (
@@ -150,10 +150,8 @@ def _counted_classes(
     except NoRows as error:
         raise TableError(f"{file.path} has no rows{'' if weight is None else ' of a positive weight'}.") from error
     coded = None
-    if groups is not None:
-        labels = [MISSING if name is None else str(name) for name in groups.tolist()]
-        known, codes = np.unique(np.array(labels, dtype=object), return_inverse=True)
-        coded = Groups(tuple(known.tolist()), codes.astype(np.int32))
+    if group is not None and groups is not None:
+        coded = _groups(column_as_read(file, group, groups), Place(file.path, group), forecast)
     return Predictions(replace(forecast, classes=names), coded, None, None, width)
 
 
