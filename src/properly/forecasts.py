@@ -83,7 +83,7 @@ def _total(scores: Any, y: Any, sample_weight: Any, group: Any, function: Callab
 
 
 def _rows_of(total: ScoreCounts) -> CountedRows:
-    kinds, place, score, rows, weight = total.entries()
+    kinds, place, score, rows, weight = total.entries([name for _, name in total.kinds])
     labels, groups = (_column(each) for each in zip(*kinds, strict=True))
     no_group = bool((groups == _NO_GROUP).all())
     return CountedRows(labels[place], score, weight, rows, None if no_group else groups[place], total)
@@ -241,7 +241,7 @@ class _ClassCounts(Statistic):
         known, _ = forecast_labels(found if classes is None else labels, classes, self.n_classes)
         p, codes, weight, _ = self.sample.columns(found)
         drawn = in_memory.read_forecast(found[codes], p, weight, known)
-        found_kinds, place, score, rows, mass = self.top.entries()
+        found_kinds, place, score, rows, mass = self.top.entries([name for _, _, name in self.top.kinds])
         kinds = cast("tuple[tuple[int, Any, Any], ...]", found_kinds)
         hit = np.array([label == known[k] for k, label, _ in kinds])
         groups = _column(group for _, _, group in kinds)

@@ -241,6 +241,17 @@ def test_compressed_scores_have_a_small_error(monkeypatch):
         assert np.quantile(difference, 0.99) < error
 
 
+def test_groups_keep_their_mean_probability_in_cells(monkeypatch):
+    """A group whose probabilities all lie at one end of a cell is not judged by the mean of the cell."""
+    monkeypatch.setattr(score_counts, "ROOM", 1000)
+    group = np.arange(N) % 2
+    p = np.where(group == 1, 0.1, P)
+    found, whole = audit(None, blocks(p, Y, None, group)["p"]), audit(Y, p, group=group)
+    assert found.cell_width > 1e-3
+    np.testing.assert_allclose(found.groups.mean_p, whole.groups.mean_p, rtol=1e-12)
+    np.testing.assert_allclose(found.groups.p_value, whole.groups.p_value, rtol=1e-3)
+
+
 def test_isotonic_regressions_of_parts_are_not_merged():
     order = np.argsort(SCORE)[::-1]  # parts of falling scores, of very different sizes
     rows = Stream([(SCORE[order][i:j, None], Y[order][i:j]) for i, j in itertools.pairwise([0, 10, 40, 2990, N])])

@@ -102,11 +102,11 @@ def audit(
     Notes
     -----
     Rows that are not in memory may be any number. Up to 2²⁰ distinct probabilities (times classes and groups) nothing
-    is lost; beyond, probabilities that agree in their leading binary digits count as their mean, which changes sums by
-    about one part in 10⁸ of two classes without groups, and by up to one in 10⁵ with a thousand groups, which share the
-    room (`properly.score_counts`); `cell_width` of the result says how far they may differ. Of more than two classes,
-    each is counted against the rest, and the most probable one; the test of the whole vector and what recalibration
-    would gain come from 131,072 rows at most, drawn at random.
+    is lost; beyond, probabilities that agree in their leading binary digits count as their mean. `cell_width` of the
+    result says how far they may differ: some 10⁻⁵ of their size, more with groups, which share the room. The mean
+    probability of all rows, and of every group, stays exact (`properly.score_counts`). Of more than two classes, each
+    is counted against the rest, and the most probable one; the test of the whole vector and what recalibration would
+    gain come from 131,072 rows at most, drawn at random.
 
     Examples
     --------
