@@ -12,7 +12,7 @@ from properly.audit import audit
 from properly.calibration.methods import METHODS
 from properly.diagnostics import decision_curve, murphy, reliability
 from properly.engines import Spark, Stream
-from properly.forecasts import MOST_GROUPS
+from properly.forecasts.counting import MOST_GROUPS
 from properly.inputs.misuse import Misuse
 from properly.prevalence import estimate_prior
 
@@ -211,6 +211,13 @@ def test_times_as_groups(days):
     assert whole.groups.groups[0] == "2024-01-01"
 
 
+def test_parts_without_groups_beside_one_with():
+    """Their rows count as those whose group is missing."""
+    group = np.where(np.arange(N) < 900, GROUP, None)
+    rows = Stream([(P[:900, None], Y[:900], None, None, group[:900]), (P[900:, None], Y[900:])])
+    same_audit(audit(None, rows), audit(Y, P, group=group))
+
+
 def test_times_as_labels():
     day, scores = np.array(["2024-01-01", "2024-01-02", "2024-01-03"], dtype="M8[D]"), np.exp(SCORES3)
     y, p = day[np.searchsorted(["a", "b", "c"], Y3)], scores / scores.sum(axis=1, keepdims=True)
@@ -302,7 +309,7 @@ def test_audits_of_several_classes(request, monkeypatch, kind, drawn):
     scores = RNG.normal(size=(N, 3))
     p = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
     y = np.array(["low", "mid", "top"])[(RNG.random((N, 1)) > (p**1.2 / (p**1.2).sum(1)[:, None]).cumsum(1)).sum(1)]
-    monkeypatch.setattr("properly.forecasts._SAMPLE_ROWS", drawn)
+    monkeypatch.setattr("properly.forecasts.several._SAMPLE_ROWS", drawn)
     costs = [[0.0, 1.0, 4.0], [1.0, 0.0, 1.0], [4.0, 1.0, 0.0]]
     given = {"y": y, "p": p, "sample_weight": WEIGHT, "group": GROUP.astype(str)}
     if kind == "blocks":

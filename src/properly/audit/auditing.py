@@ -17,7 +17,9 @@ from properly.audit.sizes import detectable_of, ratio_of, sizes_of
 from properly.diagnostics.groups import GroupCalibration, groups_of
 from properly.diagnostics.murphy import murphy_of
 from properly.diagnostics.reliability import multiclass_reliability_of, reliability_of
-from properly.forecasts import MOST_GROUPS, CountedForecast, audited_forecast, is_elsewhere
+from properly.forecasts import audited_forecast
+from properly.forecasts.counting import MOST_GROUPS, is_elsewhere
+from properly.forecasts.several import CountedForecast
 from properly.inputs.forecast import Forecast, Groups, read_clusters, read_forecast, read_groups, read_probabilities
 from properly.inputs.frames import in_microseconds
 from properly.inputs.labels import positive_last
