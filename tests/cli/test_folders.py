@@ -228,6 +228,8 @@ def test_what_fit_refuses(features):
         fit_table(features, target="y", calibration="platt")
     with pytest.raises(Misuse, match="cache must be an existing folder"):
         fit_table(features, target="y", cache="none")
+    with pytest.raises(Misuse, match="cache is for rows that are read here"):
+        fit_table(features, target="y", cache=".", dask="tcp://127.0.0.1:1")
     with pytest.raises(Misuse, match="cache is for folders"):
         fit_table("whole.parquet", target="y", cache=".")
 
