@@ -311,6 +311,24 @@ def test_a_dask_cluster(folder, dask_client):
 
 
 @pytest.mark.xdist_group("dask")
+@pytest.mark.parametrize("method", ["auto", "isotonic"])
+def test_calibrate_by_a_dask_cluster(folder, dask_client, method):
+    options = {"target": "y", "score": "s", "weight": "w", "method": method}
+    scheduler = dask_client.scheduler.address
+    if not list(folder.glob("*.parquet")):
+        with pytest.raises(Misuse, match="a Dask cluster reads Parquet files"):
+            calibrate_table(folder, **options, dask=scheduler)
+        return
+    here = calibrate_table(folder, **options, output="here.skops")
+    there = calibrate_table(folder, **options, output="there.skops", dask=scheduler)
+    assert there["rows"] == N
+    del here["calibrator"], there["calibrator"]
+    same(there, here)
+    p_here, p_there = (load(f"{name}.skops").predict_proba(FRAME) for name in ("here", "there"))
+    np.testing.assert_allclose(p_there, p_here, atol=1e-9)
+
+
+@pytest.mark.xdist_group("dask")
 @pytest.mark.parametrize("rate", [None, 0.1])
 def test_fit_by_a_dask_cluster(features, dask_client, rate):
     options = OF_FIT | {"dask": dask_client.scheduler.address}

@@ -123,10 +123,12 @@ def test_calibrators_of_several_classes(method, input):
 
 
 @pytest.mark.xdist_group("dask")
-def test_several_classes_on_dask(dask_client):
+@pytest.mark.parametrize("method", BY_SUMS)
+def test_several_classes_on_dask(method, dask_client):
     array = pytest.importorskip("dask.array")
-    scores, y = array.from_array(SCORES3, chunks=(900, 3)), array.from_array(Y3, chunks=900)
-    model, whole = METHODS["dirichlet"]().fit(scores, y), METHODS["dirichlet"]().fit(SCORES3, Y3)
+    columns = {"scores": SCORES3, "y": Y3, "sample_weight": WEIGHT}
+    scores, y, weight = (array.from_array(each, chunks=(900, *each.shape[1:])) for each in columns.values())
+    model, whole = METHODS[method]().fit(scores, y, weight), METHODS[method]().fit(**columns)
     np.testing.assert_allclose(model.predict_proba(scores).compute(), whole.predict_proba(SCORES3), atol=1e-8)
 
 
