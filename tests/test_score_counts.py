@@ -82,6 +82,41 @@ def test_ranks_from_cells(monkeypatch):
     assert area == pytest.approx(roc_auc_score(Y, P), abs=1e-5)
 
 
+def test_sums_over_groups_and_classes(monkeypatch):
+    """In every cell both the groups and the classes lie apart."""
+    monkeypatch.setattr(score_counts, "ROOM", 8000)
+    group = RNG.integers(0, 2, len(P))
+    p = np.minimum(P * (1.0 + 0.01 * group + 0.02 * Y), 0.5)
+    found = ScoreCounts.of(p, 2 * Y + group).named([("no", 0), ("no", 1), ("yes", 0), ("yes", 1)])
+    assert 0.001 < found.width < 0.01
+    entries = found.entries([name for _, name in found.kinds])
+    label, name = (np.array(each)[entries.kind] for each in zip(*entries.kinds, strict=True))
+    for each in (0, 1):
+        rows, places = group == each, name == each
+        assert entries.weight[places] @ entries.score[places] == pytest.approx(p[rows].sum(), rel=1e-12)
+        # The curvature of ln p is -1/p², the variance within a cell at most a quarter of (width · p)².
+        change = entries.weight[places] @ np.log(entries.score[places]) - np.log(p[rows]).sum()
+        assert 0.0 < change < 0.5 * rows.sum() * 0.25 * found.width**2
+        for code, word in enumerate(["no", "yes"]):
+            rows, places = (group == each) & (code == Y), (name == each) & (label == word)
+            change = entries.weight[places] @ np.log(entries.score[places]) - np.log(p[rows]).sum()
+            assert abs(change) < rows.sum() * found.width
+
+
+def test_classes_at_the_ends_of_cells(monkeypatch):
+    """The sum of the scores of a class changes by nearly all that is allowed."""
+    monkeypatch.setattr(score_counts, "ROOM", 3 * 1024)
+    kind = np.repeat([0, 1, 2], [9 * 1024, 1024, 8 * 1024])
+    score = 1.0 + (np.arange(18 * 1024) % 1024 + 0.1 * RNG.random(18 * 1024) + 0.9 * (kind == 1)) / 1024.0
+    score[kind == 2] = 2.0 + np.arange(8 * 1024) / 4096.0  # which leave no room for narrower cells
+    found = ScoreCounts.of(score, kind)
+    assert found.width == 2.0**-10
+    entries = found.entries()
+    rare = entries.kind == 1
+    change = entries.weight[rare] @ entries.score[rare] - score[kind == 1].sum()
+    assert -1.0 < change / (1024 * found.width) < -0.7
+
+
 def test_order_of_float64():
     values = np.array([-np.inf, -3.0, -1e-300, -0.0, 0.0, 1e-300, 0.25, 0.5, 0.75, 1.0, 7.0, np.inf])
     inside = np.sort(np.concatenate([values, RNG.random(1000), 1 - 1e-9 * P[:99], -P[:99], 1.0 + P[:99]]))

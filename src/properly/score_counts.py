@@ -78,10 +78,15 @@ class ScoreCounts(Statistic):
 
     Up to 2²⁰ pairs of a kind and a distinct score nothing is lost. If there are more, the last binary digits of the
     scores are dropped until there are no more cells than that, and a cell has the mean of its scores. The scores of a
-    cell differ by less than `width` of their size, and a sum over rows of a smooth function of the score changes by
-    half its curvature times the variance within the cells. Scores between one half and 1 are told apart by 1 - p,
-    whether or not all are probabilities, which no part can know. How many digits are dropped depends neither on the
-    order in which the parts are added nor on the parts.
+    cell differ by less than `width` of their size. Scores between one half and 1 are told apart by 1 - p, whether or
+    not all are probabilities, which no part can know. How many digits are dropped depends neither on the order in which
+    the parts are added nor on the parts.
+
+    In the `entries` the classes of a cell have one score, their common mean, in each group its own. So the sum of the
+    scores of all rows, or of those of a group, stays what it was; that of a smooth function of the score changes by
+    half its curvature times the variance within the cells. A sum over the rows of one class, such as that of their log
+    losses, may change by more: for every row by `width` times the size of its score times the slope of the function,
+    if the classes lie at different ends of their cells. Where their shares change smoothly with the score they do not.
 
     >>> one = ScoreCounts.of(np.array([0.1, 0.3, 0.1]), np.array([0, 1, 1])).named(["no", "yes"])
     >>> both = one + ScoreCounts.of(np.array([0.3, 0.2]), np.array([0, 1])).named(["yes", "no"])
@@ -119,12 +124,19 @@ class ScoreCounts(Statistic):
         """By how much of their size the scores of a cell differ at most; 0 if all scores are told apart."""
         return 0.0 if self.exact else float(2.0 ** (self.digits - 52))
 
-    def entries(self) -> Entries:
-        """All counts in one table. Scores of a cell are tied: they have the mean of all kinds."""
+    def entries(self, groups: Sequence[Hashable] | None = None) -> Entries:
+        """All counts in one table. Scores of a cell are tied: they have the mean of all kinds.
+
+        `groups` are those of the kinds, if each shall have means of its own.
+        """
         kind = np.repeat(np.arange(len(self.kinds)), [len(counts.score) for counts in self.kinds.values()])
         score, rows, weight = (np.concatenate(column) for column in zip(*self.kinds.values(), strict=True))
         if not self.exact:
             _, cell = np.unique(_cells(score, self.digits), return_inverse=True)
+            if groups is not None:
+                position = {name: k for k, name in enumerate(dict.fromkeys(groups))}
+                group = np.array([position[name] for name in groups])[kind]
+                _, cell = np.unique(cell * len(position) + group, return_inverse=True)
             mean = np.bincount(cell, weight / np.bincount(cell, weight)[cell] * score)
             lowest, highest = np.full_like(mean, np.inf), np.full_like(mean, -np.inf)
             np.minimum.at(lowest, cell, score)

@@ -13,6 +13,7 @@ from properly.cli import audit_table, calibrate_table, fit_table, main, predict_
 from properly.inputs.misuse import Misuse
 from properly.tables import TableError, TableFolder, counted, folders
 from properly.tables.encoder import UnseenCategories
+from properly.tables.predictions import read_predictions
 
 RNG = np.random.default_rng(0)
 N = 3000
@@ -93,6 +94,35 @@ def test_audit_of_several_classes(folder, costs):
     whole, found = (audit_table(each, **options) for each in ("whole.parquet", folder))
     del whole["report"], found["report"]
     same(json.loads(json.dumps(found)), json.loads(json.dumps(whole)))
+
+
+TIMES = np.array(["2024-01-01", "2024-01-02T12:30", "NaT"], dtype="M8[us]")[RNG.integers(0, 3, N)]
+GROUPS = {
+    "ns": TIMES.astype("M8[ns]"),
+    "us": TIMES,
+    "Berlin": pd.Series(TIMES).dt.tz_localize("Europe/Berlin"),
+    "days": TIMES.astype("M8[D]").astype(object),
+    "texts": np.array(["1.50", "007", "x"], dtype=object)[RNG.integers(0, 3, N)],
+    "numbers": np.array([1.5, 2.0, np.nan])[RNG.integers(0, 3, N)],
+}
+
+
+@pytest.mark.parametrize("kind", GROUPS)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_groups_have_the_names_of_one_file(folder, kind, n_classes):
+    table, probability = FRAME.assign(g=GROUPS[kind]), ["p"]
+    if n_classes == 3:
+        table["y"], probability = np.array(["a", "b", "c"])[np.arange(N) % 3], ["p_a", "p_b", "p_c"]
+        table[probability] = np.array([0.25, 0.25, 0.5])
+    for path in folder.rglob("*.*"):
+        part = table[1000 * int(path.stem) : 1000 * (int(path.stem) + 1)]
+        part.to_csv(path, index=False) if path.suffix == ".csv" else part.to_parquet(path)
+    one = f"one{path.suffix}"
+    table.to_csv(one, index=False) if path.suffix == ".csv" else table.to_parquet(one)
+    whole, found = (read_predictions(each, "y", probability, group="g") for each in (one, folder))
+    assert found.groups.names == whole.groups.names
+    rows = np.bincount(found.groups.codes, found.forecast.most_probable().rows)
+    np.testing.assert_array_equal(rows, np.bincount(whole.groups.codes))
 
 
 def test_cells_are_told(folder, monkeypatch, capsys):
@@ -198,6 +228,8 @@ def test_what_fit_refuses(features):
         fit_table(features, target="y", calibration="platt")
     with pytest.raises(Misuse, match="cache must be an existing folder"):
         fit_table(features, target="y", cache="none")
+    with pytest.raises(Misuse, match="cache is for rows that are read here"):
+        fit_table(features, target="y", cache=".", dask="tcp://127.0.0.1:1")
     with pytest.raises(Misuse, match="cache is for folders"):
         fit_table("whole.parquet", target="y", cache=".")
 
@@ -276,6 +308,24 @@ def test_a_dask_cluster(folder, dask_client):
     options = {"target": "y", "probability": "p", "group": "g", "weight": "w"}
     found = audit_table(folder, **options, dask=dask_client.scheduler.address)
     same(numbers(found), numbers(audit_table("whole.parquet", **options)))
+
+
+@pytest.mark.xdist_group("dask")
+@pytest.mark.parametrize("method", ["auto", "isotonic"])
+def test_calibrate_by_a_dask_cluster(folder, dask_client, method):
+    options = {"target": "y", "score": "s", "weight": "w", "method": method}
+    scheduler = dask_client.scheduler.address
+    if not list(folder.glob("*.parquet")):
+        with pytest.raises(Misuse, match="a Dask cluster reads Parquet files"):
+            calibrate_table(folder, **options, dask=scheduler)
+        return
+    here = calibrate_table(folder, **options, output="here.skops")
+    there = calibrate_table(folder, **options, output="there.skops", dask=scheduler)
+    assert there["rows"] == N
+    del here["calibrator"], there["calibrator"]
+    same(there, here)
+    p_here, p_there = (load(f"{name}.skops").predict_proba(FRAME) for name in ("here", "there"))
+    np.testing.assert_allclose(p_there, p_here, atol=1e-9)
 
 
 @pytest.mark.xdist_group("dask")

@@ -12,7 +12,7 @@ from properly.audit import audit
 from properly.calibration.methods import METHODS
 from properly.diagnostics import decision_curve, murphy, reliability
 from properly.engines import Spark, Stream
-from properly.forecasts import MOST_GROUPS
+from properly.forecasts.counting import MOST_GROUPS
 from properly.inputs.misuse import Misuse
 from properly.prevalence import estimate_prior
 
@@ -123,10 +123,12 @@ def test_calibrators_of_several_classes(method, input):
 
 
 @pytest.mark.xdist_group("dask")
-def test_several_classes_on_dask(dask_client):
+@pytest.mark.parametrize("method", BY_SUMS)
+def test_several_classes_on_dask(method, dask_client):
     array = pytest.importorskip("dask.array")
-    scores, y = array.from_array(SCORES3, chunks=(900, 3)), array.from_array(Y3, chunks=900)
-    model, whole = METHODS["dirichlet"]().fit(scores, y), METHODS["dirichlet"]().fit(SCORES3, Y3)
+    columns = {"scores": SCORES3, "y": Y3, "sample_weight": WEIGHT}
+    scores, y, weight = (array.from_array(each, chunks=(900, *each.shape[1:])) for each in columns.values())
+    model, whole = METHODS[method]().fit(scores, y, weight), METHODS[method]().fit(**columns)
     np.testing.assert_allclose(model.predict_proba(scores).compute(), whole.predict_proba(SCORES3), atol=1e-8)
 
 
@@ -200,6 +202,38 @@ def test_audits_with_weights():
     same_audit(audit(None, blocks(P, Y, weight)["p"]), audit(Y, P, sample_weight=weight))
 
 
+@pytest.mark.parametrize("days", [["2024-01-01", "2024-02-29"], ["2024-01-01", "2024-01-01T12:30:00.5", "NaT"]])
+def test_times_as_groups(days):
+    """A day is one group, whatever the unit of its part."""
+    group = np.array(days, dtype="M8[ms]")[RNG.integers(0, len(days), N)]
+    parts = zip(itertools.pairwise([0, 900, 1800, N]), ["ns", "us", "ms"], strict=True)
+    rows = Stream([(P[i:j, None], Y[i:j], None, None, group[i:j].astype(f"M8[{unit}]")) for (i, j), unit in parts])
+    found, whole = audit(None, rows), audit(Y, P, group=group.astype("M8[ns]"))
+    same_audit(found, whole)
+    assert whole.groups.groups[0] == "2024-01-01"
+
+
+def test_parts_without_groups_beside_one_with():
+    """Their rows count as those whose group is missing."""
+    group = np.where(np.arange(N) < 900, GROUP, None)
+    rows = Stream([(P[:900, None], Y[:900], None, None, group[:900]), (P[900:, None], Y[900:])])
+    same_audit(audit(None, rows), audit(Y, P, group=group))
+
+
+def test_times_as_labels():
+    day, scores = np.array(["2024-01-01", "2024-01-02", "2024-01-03"], dtype="M8[D]"), np.exp(SCORES3)
+    y, p = day[np.searchsorted(["a", "b", "c"], Y3)], scores / scores.sum(axis=1, keepdims=True)
+    parts = [(p[i:j], y[i:j].astype(f"M8[{unit}]")) for i, j, unit in [(0, 900, "ns"), (900, N, "us")]]
+    found, whole = audit(None, Stream(parts)), audit(y.astype("M8[ns]"), p)
+    assert found.classes == whole.classes == tuple(f"{each} 00:00:00" for each in day)
+    np.testing.assert_allclose(found.rates, whole.rates)
+    assert audit(None, Stream(parts), classes=day).classes == whole.classes
+    two = y < day[2]
+    parts = [(p[:, 1][part, None], y[part].astype(f"M8[{unit}]")) for part, unit in ((two, "ns"), (two, "us"))]
+    model = METHODS["platt"]().fit(Stream(parts))
+    np.testing.assert_array_equal(model.classes_, day[:2])
+
+
 def test_compressed_scores_have_a_small_error(monkeypatch):
     monkeypatch.setattr(score_counts, "ROOM", 1000)
     y, p, _ = at(blocks(P, Y))
@@ -214,6 +248,17 @@ def test_compressed_scores_have_a_small_error(monkeypatch):
         difference = np.abs(model.predict_proba(P) - exact.predict_proba(P))[:, 1]
         assert difference.mean() < error / 5.0
         assert np.quantile(difference, 0.99) < error
+
+
+def test_groups_keep_their_mean_probability_in_cells(monkeypatch):
+    """A group whose probabilities all lie at one end of a cell is not judged by the mean of the cell."""
+    monkeypatch.setattr(score_counts, "ROOM", 1000)
+    group = np.arange(N) % 2
+    p = np.where(group == 1, 0.1, P)
+    found, whole = audit(None, blocks(p, Y, None, group)["p"]), audit(Y, p, group=group)
+    assert found.cell_width > 1e-3
+    np.testing.assert_allclose(found.groups.mean_p, whole.groups.mean_p, rtol=1e-12)
+    np.testing.assert_allclose(found.groups.p_value, whole.groups.p_value, rtol=1e-3)
 
 
 def test_isotonic_regressions_of_parts_are_not_merged():
@@ -266,7 +311,7 @@ def test_audits_of_several_classes(request, monkeypatch, kind, drawn):
     scores = RNG.normal(size=(N, 3))
     p = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
     y = np.array(["low", "mid", "top"])[(RNG.random((N, 1)) > (p**1.2 / (p**1.2).sum(1)[:, None]).cumsum(1)).sum(1)]
-    monkeypatch.setattr("properly.forecasts._SAMPLE_ROWS", drawn)
+    monkeypatch.setattr("properly.forecasts.several._SAMPLE_ROWS", drawn)
     costs = [[0.0, 1.0, 4.0], [1.0, 0.0, 1.0], [4.0, 1.0, 0.0]]
     given = {"y": y, "p": p, "sample_weight": WEIGHT, "group": GROUP.astype(str)}
     if kind == "blocks":
@@ -295,6 +340,21 @@ def test_audits_of_several_classes(request, monkeypatch, kind, drawn):
     np.testing.assert_allclose(found.groups.p_value, whole.groups.p_value, rtol=1e-7)
     for one, two in zip(found.multiclass_reliability.by_class, whole.multiclass_reliability.by_class, strict=True):
         np.testing.assert_allclose(one.recalibrated, two.recalibrated, atol=1e-12)
+
+
+@pytest.mark.parametrize("weighted", [0, 1, 2])
+def test_parts_of_several_classes_without_weights_beside_one_with(weighted):
+    """Where a part has no weights they are 1, whichever part comes first."""
+    p = np.exp(SCORES3) / np.exp(SCORES3).sum(axis=1, keepdims=True)
+    parts = np.arange(N).reshape(3, -1)
+    weight = np.where(np.isin(np.arange(N), parts[weighted]), WEIGHT, 1.0)
+    blocks = [(p[rows], Y3[rows], weight[rows] if k == weighted else None) for k, rows in enumerate(parts)]
+    found, whole = audit(None, Stream(blocks)), audit(Y3, p, sample_weight=weight)
+    for name, score in whole.scores.items():
+        assert found.scores[name].before == pytest.approx(score.before, rel=1e-12)
+        assert found.scores[name].gain.difference == pytest.approx(score.gain.difference, rel=1e-9)
+    for one, two in zip(found.test.tests, whole.test.tests, strict=True):
+        np.testing.assert_allclose(one[1:], two[1:], rtol=1e-7, err_msg=one.name)
 
 
 def test_what_audits_of_several_classes_refuse():

@@ -17,8 +17,11 @@ from properly.audit.sizes import detectable_of, ratio_of, sizes_of
 from properly.diagnostics.groups import GroupCalibration, groups_of
 from properly.diagnostics.murphy import murphy_of
 from properly.diagnostics.reliability import multiclass_reliability_of, reliability_of
-from properly.forecasts import MOST_GROUPS, CountedForecast, audited_forecast, is_elsewhere
+from properly.forecasts import audited_forecast
+from properly.forecasts.counting import MOST_GROUPS, is_elsewhere
+from properly.forecasts.several import CountedForecast
 from properly.inputs.forecast import Forecast, Groups, read_clusters, read_forecast, read_groups, read_probabilities
+from properly.inputs.frames import in_microseconds
 from properly.inputs.labels import positive_last
 from properly.inputs.misuse import Misuse
 from properly.inputs.options import check_interval
@@ -101,11 +104,11 @@ def audit(
     Notes
     -----
     Rows that are not in memory may be any number. Up to 2²⁰ distinct probabilities (times classes and groups) nothing
-    is lost; beyond, probabilities that agree in their leading binary digits count as their mean, which changes sums by
-    about one part in 10⁸ of two classes without groups, and by up to one in 10⁵ with a thousand groups, which share the
-    room (`properly.score_counts`); `cell_width` of the result says how far they may differ. Of more than two classes,
-    each is counted against the rest, and the most probable one; the test of the whole vector and what recalibration
-    would gain come from 131,072 rows at most, drawn at random.
+    is lost; beyond, probabilities that agree in their leading binary digits count as their mean. `cell_width` of the
+    result says how far they may differ: some 10⁻⁵ of their size, more with groups, which share the room. The mean
+    probability of all rows, and of every group, stays exact (`properly.score_counts`). Of more than two classes, each
+    is counted against the rest, and the most probable one; the test of the whole vector and what recalibration would
+    gain come from 131,072 rows at most, drawn at random.
 
     Examples
     --------
@@ -178,7 +181,8 @@ def audit_of(
     cell_width: float = 0.0,
 ) -> Audit:
     """`audit` of a checked forecast, checked probabilities of its rows, and costs from `class_costs`."""
-    names = tuple(str(label) for label in (forecast.classes.tolist() if class_names is None else class_names))
+    known = in_microseconds(forecast.classes).tolist()
+    names = tuple(str(label) for label in (known if class_names is None else class_names))
     forecast = forecast.in_rows()
     _check(forecast, names, groups, against, cluster)
     common: dict[str, Any] = {"groups": groups, "costs": costs, "cluster": cluster}

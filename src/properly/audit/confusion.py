@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from properly.forecasts import CountedForecast
+from properly.forecasts.several import CountedForecast
 from properly.inputs.forecast import Forecast
 from properly.metrics.decisions import decisions_of
 from properly.numeric.probabilities import Array

@@ -13,7 +13,7 @@ from properly.audit.confusion import Confusion
 from properly.audit.recalibration import Recalibrated
 from properly.audit.sizes import Detectable, Size, share_interval
 from properly.diagnostics import GroupCalibration, MulticlassReliability, Murphy, Reliability
-from properly.forecasts import CountedForecast
+from properly.forecasts.several import CountedForecast
 from properly.inputs.forecast import Forecast
 from properly.losses import LogLoss, Loss, SquaredLoss
 from properly.metrics import (

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from properly.calibration.by_sums import SummedRows, summed_rows
 from properly.classifier import LogScoreClassifier
 from properly.engines import PartitionedEngine, by_parts
-from properly.forecasts import counted_rows, is_elsewhere
+from properly.forecasts.counting import counted_rows, is_elsewhere
 from properly.inputs.features import check_names
 from properly.inputs.frames import column_names, is_frame
 from properly.inputs.labels import checked_labels

@@ -8,7 +8,6 @@ example: properly calibrate scores.csv --target y --score s -o calibrator.skops
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from math import isinf
@@ -36,9 +35,8 @@ from properly.inputs.misuse import Misuse
 from properly.progress import progress
 
 if TYPE_CHECKING:
+    from properly.cli.held_out import HeldOut
     from properly.numeric.probabilities import Array
-
-_FOLDS = 5
 
 
 def _inputs() -> dict[str, Any]:
@@ -131,9 +129,7 @@ def calibrate_table(
     dict
         Among other things the log loss of held-out rows after calibration, before it, and of the class proportions.
     """
-    import numpy as np
-
-    from properly.crossfit import divided_rows
+    from properly.cli.held_out import FOLDS, held_out
     from properly.tables.counted import counted_table
 
     columns = listed_names(score)
@@ -167,23 +163,15 @@ def calibrate_table(
             "leave it out, or choose the input score."
         )
     scores = scores[:, 0] if len(classes) == 2 else scores
-    with progress("Calibrating", 1 + _FOLDS) as tell:
+    with progress("Calibrating", 1 + FOLDS) as tell:
         tell(0, f"{method}, all rows")
         fitted = calibrator(input=input).fit(scores, codes, row_weights)
         kind = fitted.input_
-        if row_weights is not None:
-            counted = np.flatnonzero(row_weights)
-            scores, codes, row_weights = scores[counted], codes[counted], row_weights[counted]
 
-        def held_out_fold(share: float) -> None:
-            tell(1 + share * _FOLDS, f"{method}, held-out rows of {_FOLDS} folds")
+        def done(share: float) -> None:
+            tell(1 + share * FOLDS, f"{method}, held-out rows of {FOLDS} folds")
 
-        n_counted = len(codes)
-        place, folds, row_weights, _ = divided_rows(codes, np.array(classes), _FOLDS, seed, row_weights, rows)
-        scores, codes = scores[place], codes[place]
-        held_out = properly.comparison.cross_calibrated(scores, codes, folds, method, row_weights, kind, held_out_fold)
-    given: dict[str, Any] = {"sample_weight": row_weights, "classes": np.arange(len(classes))}
-    share = np.bincount(codes, row_weights) / (len(codes) if row_weights is None else row_weights.sum())
+        judged = held_out(scores, codes, row_weights, rows, classes, method, kind, seed, done)
     summary = {
         "calibrator": str(output),
         "table": displayed(table),
@@ -195,41 +183,30 @@ def calibrate_table(
         "rows": data.num_rows if rows is None else int(rows.sum()),
         "input": kind,
         "method": method,
-        "log_loss_before": None if kind == "score" else properly.metrics.log_loss(codes, scores, **given),
-        "log_loss_after": properly.metrics.log_loss(codes, held_out, **given),
-        "log_loss_constant": float(-np.sum(share * np.log(share))),
-        "warnings": _reversed(codes, scores, row_weights, columns[0], classes) if len(classes) == 2 else [],
+        **judged.log_losses(kind),
+        "warnings": judged.reversed(columns[0], classes) if len(classes) == 2 else [],
         "version": properly.__version__,
         "report": None if report is None else str(report),
     }
     properly.save(properly.tables.TableClassifier(encoder, fitted, classes), output, metadata=summary, key=key)
     if report is not None:
-        page = _page(table, codes, scores, held_out, row_weights, n_counted, summary)
+        page = _page(table, judged, summary)
         with atomic_path(report) as temporary:
             temporary.write_text(page, encoding="utf-8")
     return summary
 
 
-def _page(
-    table: FilePath,
-    codes: Any,
-    scores: Array,
-    held_out: Array,
-    weight: Array | None,
-    n_rows: int,
-    summary: dict[str, Any],
-) -> str:
+def _page(table: FilePath, rows: HeldOut, summary: dict[str, Any]) -> str:
     """The report: the calibrated probabilities of held-out rows, and those before if the scores were probabilities."""
+    from properly.cli.held_out import FOLDS
+
     names = [str(label) for label in summary["classes"]]
-    after = held_out if len(names) > 2 else held_out[:, 1]
-    given: dict[str, Any] = {"sample_weight": weight, "classes": range(len(names)), "class_names": names}
-    whole: dict[str, Any] = {
-        "n_rows": n_rows,
-        "n_recalibrated": n_rows,
-    }  # of which those of several copies are here in parts
-    before, calibrated = None, replace(properly.audit.audit(codes, after, **given), **whole)
+    after = rows.p if len(names) > 2 else rows.p[:, 1]
+    given: dict[str, Any] = {"sample_weight": rows.weight, "classes": range(len(names)), "class_names": names}
+    whole: dict[str, Any] = {"n_rows": rows.n_rows, "n_recalibrated": rows.n_rows}
+    before, calibrated = None, replace(properly.audit.audit(rows.codes, after, **given), **whole)
     if summary["input"] == "probability":
-        before = replace(properly.audit.audit(codes, scores, calibrated=after, **given), **whole)
+        before = replace(properly.audit.audit(rows.codes, rows.scores, calibrated=after, **given), **whole)
     pages = properly.report.pages
     facts = {
         **pages.file_facts(table),
@@ -238,24 +215,11 @@ def _page(
         "positive class": "" if summary["positive"] is None else str(summary["positive"]),
         "scores": f"{', '.join(summary['scores'])}, read as {_read_as(summary)}",
         "method": summary["method"],
-        "calibrator": f"{summary['calibrator']}, fitted to all rows; this page judges calibrators of {_FOLDS} folds",
+        "calibrator": f"{summary['calibrator']}, fitted to all rows; this page judges calibrators of {FOLDS} folds",
     }
     facts = {name: text for name, text in facts.items() if text} | pages.version_facts()
     title = f"Calibration of {', '.join(summary['scores'])}"
     return properly.report.calibrate_page(before, calibrated, facts, title, summary["warnings"])
-
-
-def _reversed(codes: Any, scores: Array, weight: Array | None, column: str, classes: list[Any]) -> list[str]:
-    """A warning if the scores of the positive class are lower than those of the other, beyond chance."""
-    from scipy.stats import rankdata
-
-    ranks = rankdata(scores) / (len(scores) + 1.0)
-    if properly.metrics.auc(codes, ranks, sample_weight=weight, classes=[0, 1]).high >= 0.5:
-        return []
-    return [
-        f"column {column!r} is the wrong way round: the higher the score, the rarer the class {classes[1]}; if it is "
-        f"for the class {classes[0]}, say so (--positive {shlex.quote(str(classes[0]))})"
-    ]
 
 
 def _read_as(summary: dict[str, Any]) -> str:

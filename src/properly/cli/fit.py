@@ -162,7 +162,8 @@ def fit_table(
     key_file : path, optional
         A file with a secret of at least 16 characters, by which properly predict sees whether the model was altered.
     cache : path, optional
-        For such tables: a folder on a local disk in which decoded rows are kept until the fit ends, 8 bytes a number.
+        For such tables, without dask: a folder on a local disk in which decoded rows are kept until the fit ends, 8
+        bytes a number.
     dask : str, optional
         The address of a Dask scheduler, such as tcp://10.0.0.1:8786, whose workers read the Parquet files, under the
         same path as here.

@@ -106,6 +106,10 @@ class LargeTable:
     """A table that may be larger than memory: models are compared on drawn rows, and one is fitted to all of them."""
 
     def __init__(self, path: FilePath, notation: dict[str, str | None], dask: str | None, cache: FilePath | None):
+        if cache is not None and dask is not None:
+            raise Misuse(
+                "cache is for rows that are read here, but a Dask cluster keeps them; leave out one of the two."
+            )
         if cache is not None and not Path(cache).is_dir():
             raise Misuse(f"cache must be an existing folder on a local disk, got {str(cache)!r}.")
         self.source, self.dask = properly.tables.table_at(path, **notation), dask

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +46,12 @@ class Part(NamedTuple):
         group = None if self.group is None else np.asarray(column_or_1d(self.group))
         return Part(X, y, weight, offset, group, self.place)
 
+    def labels(self) -> NDArray[Any]:
+        """Those of the rows converted; refused where there are none."""
+        if self.y is None:
+            raise ValueError(f"{self.place} has no labels; blocks must be (X, y, ...), files and frames need target=.")
+        return cast("NDArray[Any]", self.y)
+
     def checked(self, names: Sequence[str] | None = None) -> Part:
         """The rows converted; values that no fit or prediction can use are refused; `names` are of columns."""
         X, y, weight, offset, group, place = part = self.converted()
@@ -73,12 +79,12 @@ class Part(NamedTuple):
 
 
 @contextmanager
-def _said_of(place: str) -> Iterator[None]:
+def said_of(place: str) -> Iterator[None]:
     """An error while the block runs is given the place of the rows."""
     try:
         yield
     except ValueError as error:
-        raise ValueError(f"{str(error).removesuffix('.')} (in {place}).") from error
+        raise type(error)(f"{str(error).removesuffix('.')} (in {place}).") from error
 
 
 def priorities(n_rows: int, *place: int) -> Array:
@@ -134,6 +140,13 @@ class Sample(Statistic):
         return replace(self, limit=limit, parts=tuple(kept), n_rows=sum(len(priority) for priority, _ in kept))
 
     def engine(self, classes: NDArray[Any]) -> MemoryEngine:
+        return MemoryEngine(*self.columns(classes))
+
+    def columns(self, classes: NDArray[Any]) -> tuple[Any, NDArray[np.intp], Array | None, Array | None]:
+        """X, the positions of the labels among sorted classes, weights and offsets of all rows in one piece each.
+
+        Where a part has no weights they are 1, and where it has no offsets they are 0; None if no part has any.
+        """
         parts = [part for _, part in self.parts]
         matrices = [part.X for part in parts]
         any_sparse = any(map(sparse.issparse, matrices))
@@ -145,7 +158,7 @@ class Sample(Statistic):
         if any(part.offset is not None for part in parts):
             width = next(part.offset.shape[1:] for part in parts if part.offset is not None)
             offset = np.concatenate([np.zeros((len(p.y), *width)) if p.offset is None else p.offset for p in parts])
-        return MemoryEngine(X, y, weight, offset)
+        return X, y, weight, offset
 
 
 @dataclass
@@ -187,15 +200,14 @@ class Description(Statistic):
         part = part.checked(names)
         if not part.X.shape[0]:
             return None
-        if part.y is None:
-            raise ValueError(f"{part.place} has no labels; blocks must be (X, y, ...), files and frames need target=.")
-        if part.y.dtype.kind in "fOmM" and missing_in(part.y).any():
+        y = part.labels()
+        if y.dtype.kind in "fOmM" and missing_in(y).any():
             raise ValueError(
                 f"{part.place} has rows without a label; drop such rows, or give them a class of their own."
             )
-        with _said_of(part.place):
-            classes = found_classes(part.y)
-        engine = MemoryEngine(part.X, encode(part.y, classes), part.weight)
+        with said_of(part.place):
+            classes = found_classes(y)
+        engine = MemoryEngine(part.X, encode(y, classes), part.weight)
         with np.errstate(over="ignore", invalid="ignore"):  # sums that overflow are refused when they are used
             summary = engine.reduce(_summary, len(classes))
         offset = np.zeros(1) if part.offset is None else part.offset
@@ -217,7 +229,7 @@ class Description(Statistic):
             raise ValueError(f"the offsets of {other.place} have other columns than those of {self.place}.")
         kinds = {each.dtype.kind in "biuf" for each in (self.classes, other.classes)}
         kind = object if len(kinds) > 1 else None  # of numbers and texts NumPy would make texts
-        with _said_of(f"{other.place}, unlike {self.place}"):
+        with said_of(f"{other.place}, unlike {self.place}"):
             classes = found_classes(np.concatenate([self.classes, other.classes], dtype=kind))
         low, high = zip(self.offsets, other.offsets, strict=True)
         return type(self)(

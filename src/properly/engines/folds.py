@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from properly.inputs.frames import missing_in
+from properly.inputs.frames import in_microseconds, missing_in
 from properly.inputs.options import check_boolean, checked_count
 
 _MULTIPLIERS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)  # of the finaliser of splitmix64
@@ -106,7 +106,7 @@ def _hash_of(values: Any) -> NDArray[np.uint64]:
         digits = texts.view(np.uint32).reshape(len(texts), width) if width else np.empty((len(texts), 0))
         columns = digits.astype(np.uint64).T
     elif values.dtype.kind in "mM":
-        columns = values.astype(f"{values.dtype.kind}8[us]").view(np.uint64)[None]
+        columns = in_microseconds(values).view(np.uint64)[None]
     else:
         numbers = np.asarray(values, dtype=np.float64) + 0.0  # -0.0 is 0.0
         numbers[np.isnan(numbers)] = np.nan  # of which there are many, with other digits

@@ -309,7 +309,8 @@ def _coded(labels: NDArray[Any]) -> Groups:
     if labels.dtype != object:
         found, codes = np.unique(labels, return_inverse=True)
         gone = missing_in(found)
-        return Groups(tuple(MISSING if lost else str(each) for each, lost in zip(found, gone, strict=True)), codes)
+        texts = np.datetime_as_string(found, unit="auto") if found.dtype.kind == "M" else found  # a day as 2024-05-31
+        return Groups(tuple(MISSING if lost else str(each) for each, lost in zip(texts, gone, strict=True)), codes)
     missing = missing_in(labels)
     values = labels[~missing].tolist()
     known = list(set(values))

@@ -110,6 +110,11 @@ def located(entry: Any, names: Sequence[ColumnName], what: str) -> int:
     raise ValueError(f"{what} {entry!r}, which is no column of X: {list(names)}.")
 
 
+def in_microseconds(values: NDArray[Any]) -> NDArray[Any]:
+    """Times and durations in one unit, so that a day is one value in columns of any precision; others as they are."""
+    return values.astype(f"{values.dtype.kind}8[us]") if values.dtype.kind in "mM" else values
+
+
 def missing_in(values: NDArray[Any]) -> NDArray[np.bool_]:
     """Which entries are None, nan, or pandas' NA (which cannot be compared with anything)."""
     pandas = sys.modules.get("pandas")

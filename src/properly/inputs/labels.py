@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d
 
-from properly.inputs.frames import missing_in, refuse_distributed
+from properly.inputs.frames import in_microseconds, missing_in, refuse_distributed
 from properly.numeric import functions as fn
 from properly.numeric.arrays import (
     anywhere,
@@ -202,9 +202,10 @@ def _given(classes: ArrayLike, found: NDArray[Any], n_classes: int) -> NDArray[A
     known = np.asarray(classes)
     if known.shape != (n_classes,) or len(np.unique(known)) != n_classes:
         raise ValueError(f"classes must be {n_classes} different labels, one for every class of p, got {classes!r}.")
-    unknown = [label for label in found.tolist() if label not in known.tolist()]
+    labels = in_microseconds(known).tolist()
+    unknown = [label for label in in_microseconds(found).tolist() if label not in labels]
     if unknown:
-        raise ValueError(f"y holds the label {unknown[0]!r}, which is not among classes {known.tolist()}.")
+        raise ValueError(f"y holds the label {unknown[0]!r}, which is not among classes {labels}.")
     return known
 
 

@@ -8,7 +8,8 @@ from typing import NamedTuple, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from properly.forecasts import CountedForecast, read_forecast
+from properly.forecasts import read_forecast
+from properly.forecasts.several import CountedForecast
 from properly.inputs.forecast import Forecast, read_probabilities
 from properly.inputs.frames import refuse_distributed
 from properly.inputs.weights import checked_weight

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from properly.forecasts import counted_forecast, is_elsewhere
+from properly.forecasts import counted_forecast
+from properly.forecasts.counting import is_elsewhere
 from properly.inputs.optional import require
 from properly.inputs.options import check_interval, checked_count, choose
 from properly.numeric.probabilities import Array

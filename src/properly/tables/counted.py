@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from properly.engines import Stream
-from properly.forecasts import NoRows, counted_rows
+from properly.forecasts.counting import NoRows, counted_rows
 from properly.inputs.misuse import Misuse
 from properly.numeric.probabilities import Array
-from properly.tables.base import Place, TableError, arrow, distinct, plain
+from properly.tables.base import Place, TableError, arrow, distinct, plain, plain_type, types
 from properly.tables.clusters import connected, dask_columns, delayed_pieces, joined_columns
 from properly.tables.columns import typed_column
 from properly.tables.folders import TableFolder, labels_of, located
@@ -47,7 +49,7 @@ def counted_table(
     """
     source.require(distinct(target, score, group, weight))
     columns_of = partial(_blocks, target, score, read, group, weight)
-    try:
+    with no_rows_refused(source, weight):
         if dask is None:
             found = counted_rows(Stream(partial(columns_of, source)), None, read=_first)
         else:
@@ -56,15 +58,29 @@ def counted_table(
             with connected(dask):
                 score_, y, mass, _, groups = dask_columns(made, no_rows)
                 found = counted_rows(score_, y, mass, groups, read=_first)
+    name = weight or _unused("rows", distinct(target, score, group))
+    columns = {target: column_as_read(source, target, found.y), score: arrow.array(found.score)}
+    columns[name] = arrow.array(found.weight)
+    if group is not None and found.group is not None:
+        columns[group] = column_as_read(source, group, found.group)
+    return CountedTable(arrow.table(columns), name, found.rows, found.counts.width)
+
+
+@contextmanager
+def no_rows_refused(source: TableFile | TableFolder, weight: str | None) -> Iterator[None]:
+    """Refuse a table in which there is nothing to count while the block runs."""
+    try:
+        yield
     except NoRows as error:
         raise TableError(f"{source.path} has no rows{'' if weight is None else ' of a positive weight'}.") from error
-    labels, name = arrow.array(found.y), weight or _unused("rows", distinct(target, score, group))
+
+
+def column_as_read(source: TableFile | TableFolder, name: str, values: NDArray[Any]) -> Any:
+    """Values of a column in the type that they have when the whole table is read."""
+    column, kind = arrow.array(values.tolist()), plain_type(source.schema.field(name).type)
     if source.format.kind == "text":
-        labels = typed_column(labels.cast(arrow.string()))
-    columns = {target: labels, score: arrow.array(found.score), name: arrow.array(found.weight)}
-    if group is not None:
-        columns[group] = arrow.array(found.group.tolist() if found.group is not None else [None] * len(labels))
-    return CountedTable(arrow.table(columns), name, found.rows, found.counts.width)
+        return typed_column(column.cast(arrow.string()))
+    return column.cast(kind) if types.is_temporal(kind) else column
 
 
 def _blocks(

@@ -12,14 +12,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from properly.engines import Stream
-from properly.forecasts import NoRows, audited_forecast
+from properly.forecasts import audited_forecast
 from properly.inputs.forecast import MISSING, Forecast, Groups
 from properly.inputs.misuse import Misuse
 from properly.metrics.decisions import least_cost
 from properly.numeric.probabilities import Array
-from properly.tables.base import Place, TableError, arrow, distinct, listed
+from properly.tables.base import Place, arrow, distinct, listed
 from properly.tables.columns import texts
-from properly.tables.counted import class_blocks, classes_in, counted_table, refuse_other_sums
+from properly.tables.counted import (
+    class_blocks,
+    classes_in,
+    column_as_read,
+    counted_table,
+    no_rows_refused,
+    refuse_other_sums,
+)
 from properly.tables.folders import TableFolder, is_large, table_at
 from properly.tables.reading import TableFile
 from properly.tables.targets import (
@@ -145,15 +152,11 @@ def _counted_classes(
     blocks = partial(class_blocks, file, target, found, group, weight)
     decide = None if costs is None else partial(least_cost, costs)
     names = np.array(list(found))
-    try:
+    with no_rows_refused(file, weight):
         forecast, groups, width = audited_forecast(Stream(blocks), None, None, None, range(len(names)), decide)
-    except NoRows as error:
-        raise TableError(f"{file.path} has no rows{'' if weight is None else ' of a positive weight'}.") from error
     coded = None
-    if groups is not None:
-        labels = [MISSING if name is None else str(name) for name in groups.tolist()]
-        known, codes = np.unique(np.array(labels, dtype=object), return_inverse=True)
-        coded = Groups(tuple(known.tolist()), codes.astype(np.int32))
+    if group is not None and groups is not None:
+        coded = _groups(column_as_read(file, group, groups), Place(file.path, group), forecast)
     return Predictions(replace(forecast, classes=names), coded, None, None, width)
 
 
