@@ -203,6 +203,43 @@ def test_the_folds_are_those_of_memory(kind, case, request, tmp_path):
     np.testing.assert_allclose(results, case[0].cv_results_["loss"], rtol=1e-6)
 
 
+CUSTOMER = np.array([f"c{number}" for number in RNG.integers(0, 40, N)])
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["stream", "array", "frame", pytest.param("spark", marks=pytest.mark.xdist_group("spark"))],
+)
+def test_folds_by_group(request, kind):
+    """Of a column, wherever the rows are; a number of folds is that of keys."""
+    model = GEVCanonicalRegressionCV([0.0, 0.4], [0.1, 1.0], cv=3, tol=1e-11)
+    whole = model.fit(X, TWO, groups=CUSTOMER).cv_results_["loss"]
+    model.cv = list(KeyedFolds(3).split(X, TWO, CUSTOMER))
+    np.testing.assert_array_equal(model.fit(X, TWO).cv_results_["loss"], whole)
+    model.cv = 3
+    table = pd.DataFrame(X, columns=NAMES).assign(y=TWO, customer=CUSTOMER)
+    if kind == "stream":
+        with pytest.raises(ValueError, match="group must come inside the blocks"):
+            model.fit(Stream([(X, TWO)]), groups=CUSTOMER)
+        with pytest.raises(ValueError, match="groups has 5 rows, X has 900"):
+            model.fit(X, TWO, groups=CUSTOMER[:5])
+        model.fit(Stream([(X[i:j], TWO[i:j], None, None, CUSTOMER[i:j]) for i, j in itertools.pairwise(RANDOM)]))
+    elif kind == "spark":
+        frame = request.getfixturevalue("spark").createDataFrame(table).repartition(3)
+        model.fit(Spark(frame, target="y", group="customer"))
+    else:
+        request.getfixturevalue("dask_client")
+        if kind == "array":
+            array = pytest.importorskip("dask.array")
+            rows, y, groups = (array.from_array(c, chunks=(250, *c.shape[1:])) for c in (X, TWO, CUSTOMER))
+            model.fit(rows, y, groups=groups)
+        else:
+            frame = pytest.importorskip("dask.dataframe").from_pandas(table, npartitions=4)
+            model.fit(frame[NAMES], frame["y"], groups=frame["customer"])
+    np.testing.assert_allclose(model.cv_results_["loss"], whole, rtol=1e-6)
+    assert np.abs(model.fit(X, TWO).cv_results_["loss"] - whole).max() > 1e-6 * whole.max()
+
+
 @pytest.mark.parametrize("kind", ENGINES)
 def test_parts_of_one_class(kind, request, tmp_path):
     global X  # the engines read it

@@ -45,13 +45,14 @@ ENGINES: dict[type | str, type[Engine]] = {
 
 @contextmanager
 def training_engine(
-    estimator: BaseEstimator, X: Any, y: Given, sample_weight: Given, offset: Given
+    estimator: BaseEstimator, X: Any, y: Given, sample_weight: Given, offset: Given, group: Given = None
 ) -> Iterator[tuple[Engine, NDArray[Any]]]:
     """The engine over checked rows to fit, and the sorted classes; records the features on the estimator.
 
     What the engine keeps elsewhere is released at the end.
     """
-    engine, classes = engine_for(X).of_training_data(estimator, X, y, sample_weight, offset)
+    keys = {} if group is None else {"group": group}
+    engine, classes = engine_for(X).of_training_data(estimator, X, y, sample_weight, offset, **keys)
     try:
         yield engine, classes
     finally:

@@ -31,9 +31,12 @@ class Engine(ABC):
     @classmethod
     @abstractmethod
     def of_training_data(
-        cls, estimator: BaseEstimator, X: Any, y: Given, sample_weight: Given, offset: Given
+        cls, estimator: BaseEstimator, X: Any, y: Given, sample_weight: Given, offset: Given, group: Given = None
     ) -> tuple[Engine, NDArray[Any]]:
-        """The engine over checked rows to fit, and the sorted classes; records the features on the estimator."""
+        """The engine over checked rows to fit, and the sorted classes; records the features on the estimator.
+
+        `group` has the keys by which folds are made, for models that make folds.
+        """
 
     @classmethod
     @abstractmethod

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 
 from properly import kernels
 from properly.engines.base import Engine, Given, S, add_up, combine_weights
+from properly.engines.folds import checked_keys
 from properly.engines.fused import covers, fused_sums
 from properly.engines.memory import MemoryEngine
 from properly.engines.room import chosen_bytes, within_memory
@@ -56,7 +57,7 @@ class DeviceEngine(MemoryEngine):
 
     @classmethod
     def of_training_data(
-        cls, estimator: BaseEstimator, X: Any, y: Given, sample_weight: Given, offset: Given
+        cls, estimator: BaseEstimator, X: Any, y: Given, sample_weight: Given, offset: Given, group: Given = None
     ) -> tuple[Engine, NDArray[Any]]:
         require_one_library(X=X, y=y if is_foreign(y) else None, sample_weight=sample_weight, offset=offset)
         X = checked_tensor(estimator, X, reset=True)
@@ -64,7 +65,9 @@ class DeviceEngine(MemoryEngine):
         def read() -> tuple[Engine, NDArray[Any]]:
             classes, codes = checked_labels(y, X.shape[0], like=X)
             weight = checked_weight(sample_weight, X.shape[0], like=X)
-            return cls(X, codes, weight, checked_offset(offset, X.shape[0], len(classes), like=X)), classes
+            engine = cls(X, codes, weight, checked_offset(offset, X.shape[0], len(classes), like=X))
+            engine.group = checked_keys(group, X.shape[0])
+            return engine, classes
 
         return within_memory(read, "labels, weights and offsets", 24 * X.shape[0], "free some of it.")
 

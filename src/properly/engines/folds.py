@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from sklearn.utils.validation import column_or_1d
 
 from properly.inputs.frames import in_microseconds, missing_in
 from properly.inputs.options import check_boolean, checked_count
+from properly.numeric.arrays import is_foreign, to_numpy
 
 _MULTIPLIERS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)  # of the finaliser of splitmix64
 _STEP = 0x9E3779B97F4A7C15
@@ -36,9 +38,9 @@ class KeyedFolds:
 
     Notes
     -----
-    In memory the keys are the `groups` of `split`; files and frames name a column, ``Stream(..., group="customer")``.
-    Without keys the features of a row are its key. The hash is the same on every machine and in every version. Rows
-    whose key is missing are in one fold.
+    The keys are the `groups` of `split`, or of a model's `fit`; files and frames of Spark name a column,
+    ``Stream(..., group="customer")``. Without keys the features of a row are its key. The hash is the same on every
+    machine and in every version. Rows whose key is missing are in one fold.
 
     Examples
     --------
@@ -88,6 +90,16 @@ class KeyedFolds:
         """A column for every split: 1 for a training row, -1 for a held-out row."""
         held_out = self.of_rows(X, key)[:, None] == np.arange(self.n_splits)
         return np.where(held_out, np.int8(-1), np.int8(1))
+
+
+def checked_keys(groups: Any, n_rows: int) -> NDArray[Any] | None:
+    """The key of every row, or None."""
+    if groups is None:
+        return None
+    found = np.asarray(column_or_1d(to_numpy(groups) if is_foreign(groups) else groups))
+    if len(found) != n_rows:
+        raise ValueError(f"groups has {len(found)} rows, X has {n_rows}.")
+    return found
 
 
 def _hash_of(values: Any) -> NDArray[np.uint64]:

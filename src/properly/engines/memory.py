@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator
 from threadpoolctl import ThreadpoolController
 
 from properly.engines.base import Engine, Given, S, add_up, combine_weights
+from properly.engines.folds import checked_keys
 from properly.inputs.features import checked_features
 from properly.inputs.finite import is_finite
 from properly.inputs.labels import checked_labels
@@ -38,6 +39,7 @@ class MemoryEngine(Engine):
     """Arrays cut into blocks that fit the cache; large ones are added up by several threads."""
 
     thin: ClassVar[int] = 6  # a sample is every sixth row
+    group: NDArray[Any] | None = None  # the keys of rows that belong into the same fold
 
     def __init__(
         self,
@@ -58,13 +60,15 @@ class MemoryEngine(Engine):
 
     @classmethod
     def of_training_data(
-        cls, estimator: BaseEstimator, X: Any, y: Given, sample_weight: Given, offset: Given
+        cls, estimator: BaseEstimator, X: Any, y: Given, sample_weight: Given, offset: Given, group: Given = None
     ) -> tuple[Engine, NDArray[Any]]:
         X = checked_features(estimator, X, reset=True)
         classes, codes = checked_labels(y, X.shape[0])
         weight = checked_weight(sample_weight, X.shape[0])
         offset = checked_offset(offset, X.shape[0], len(classes))
-        return cls(X, codes.astype(np.intp), weight, offset), classes
+        engine = cls(X, codes.astype(np.intp), weight, offset)
+        engine.group = checked_keys(group, X.shape[0])
+        return engine, classes
 
     @classmethod
     def of_new_data(cls, estimator: Any, X: Any, offset: Given) -> Engine:

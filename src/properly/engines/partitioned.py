@@ -55,9 +55,9 @@ class PartitionedEngine(Engine):
 
     @classmethod
     def of_training_data(
-        cls, estimator: BaseEstimator, X: Any, y: Given, sample_weight: Given, offset: Given
+        cls, estimator: BaseEstimator, X: Any, y: Given, sample_weight: Given, offset: Given, group: Given = None
     ) -> tuple[Engine, NDArray[Any]]:
-        return cls(X, y, sample_weight, offset).trained(estimator)
+        return cls(X, y, sample_weight, offset, group).trained(estimator)
 
     @classmethod
     def of_new_data(cls, estimator: Any, X: Any, offset: Given) -> Engine:

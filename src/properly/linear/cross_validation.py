@@ -12,6 +12,7 @@ from sklearn.model_selection import check_cv
 from properly import kernels
 from properly.engines import Engine, KeyedFolds, MemoryEngine, PartitionedEngine
 from properly.inputs.options import check_split
+from properly.linear.estimator import LinearEstimator
 from properly.linear.fitting import Data, Penalty, problem_of
 from properly.losses import Composite, Loss
 from properly.numeric.arrays import Array, as_float, to_numpy
@@ -25,12 +26,37 @@ _ROUGH, _FINE = 0.1, 1e-3
 _OVERFITTED = 40.0
 
 
+class CrossValidated(LinearEstimator):
+    """A linear classifier that chooses some of its settings by folds."""
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Choose the settings, and fit the model to all rows.
+
+        Parameters
+        ----------
+        X, y, sample_weight, offset :
+            As in `ProperLinearClassifier`.
+        groups : array of shape (n_samples,), optional
+            Labels of any kind, such as customers: rows with the same one are in the same fold. A number of folds then
+            is that of `properly.engines.KeyedFolds`. Of files and frames of Spark a column is named instead, as in
+            ``Stream(..., group="customer")``.
+        """
+        return self._fit(X, y, sample_weight, offset, groups)
+
+
 def with_splits(cv: Any, engine: Engine) -> Engine:
     """The same rows with a column per split: 1 for a training row, -1 for a held-out row, 0 for neither.
 
     `cv` is what scikit-learn takes: a number of (stratified) folds, None for five, a splitter, or pairs of row indices;
     a validation set is a single pair. A number of folds is lowered to the number of rows in the rarest class. Rows that
-    are not in memory have no order: a number of folds is that of `KeyedFolds`.
+    are not in memory have no order: a number of folds is that of `KeyedFolds`, as it is for rows with groups.
     """
     if isinstance(engine, PartitionedEngine):
         return _with_keyed_folds(cv, engine)
@@ -45,11 +71,13 @@ def with_splits(cv: Any, engine: Engine) -> Engine:
         )
     counted, rows = np.arange(len(y)), engine.X
     cv = 5 if cv is None else cv
+    keys = engine.group
     if isinstance(cv, Integral):
-        cv = min(int(cv), rarest)
+        cv = min(int(cv), rarest) if keys is None else KeyedFolds(int(cv))
         counted = rows = counted if weight is None else np.flatnonzero(weight)
-    columns = []
-    for number, (train, held_out) in enumerate(check_cv(cv, y[counted], classifier=True).split(rows, y[counted])):
+    columns, groups = [], None if keys is None else keys[counted]
+    splits = check_cv(cv, y[counted], classifier=True).split(rows, y[counted], groups)
+    for number, (train, held_out) in enumerate(splits):
         check_split(np.concatenate([train, held_out]), len(counted), number)
         column = np.zeros(len(y), dtype=np.int8)
         column[counted[held_out]] = -1

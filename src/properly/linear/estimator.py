@@ -170,9 +170,12 @@ class LinearEstimator(LinearPredictor):
         offset : array of shape (n_samples,), optional
             Added to the score with a coefficient of 1; of shape (n_samples, n_classes) for more than two classes.
         """
+        return self._fit(X, y, sample_weight, offset)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, offset: Any, group: Any = None) -> Self:
         check_limits(self.tol, self.max_iter, self.fit_intercept)
         self._check_options()
-        with training_engine(self, X, y, sample_weight, offset) as (engine, classes):
+        with training_engine(self, X, y, sample_weight, offset, group) as (engine, classes):
             class_weight = weight_by_class(engine, classes)
             if self.only_two_classes:
                 require_two_classes(classes)

@@ -12,8 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from properly.engines import Engine, by_parts
 from properly.inputs.options import check_boolean
-from properly.linear.cross_validation import Path, penalties, unit_of, with_splits
-from properly.linear.estimator import LinearEstimator
+from properly.linear.cross_validation import CrossValidated, Path, penalties, unit_of, with_splits
 from properly.linear.fitting import Data, Fit, Penalty
 from properly.links import GEV, Link, Logit
 from properly.losses import BetaLoss, Composite, GEVLoss, LogLoss, Loss, get_loss
@@ -26,7 +25,7 @@ _LEAST_WEIGHT = 1e-3  # members of the average with less are left out
 
 
 @dataclass(eq=False, repr=False)
-class GEVCanonicalRegressionCV(LinearEstimator):
+class GEVCanonicalRegressionCV(CrossValidated):
     """GEV-canonical regression that scores shapes ξ and penalties C on held-out rows and averages their probabilities.
 
     With few rows of the rare class, the ξ that does best on held-out rows often forecasts worse than plain logistic

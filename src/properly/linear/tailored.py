@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from properly import kernels
 from properly.engines import Engine
-from properly.linear.cross_validation import with_splits
-from properly.linear.estimator import LinearEstimator
+from properly.linear.cross_validation import CrossValidated, with_splits
 from properly.linear.fitting import Fit, Penalty
 from properly.links import Link, Logit
 from properly.losses import BetaLoss, Composite, LogLoss
@@ -22,7 +21,7 @@ _JUDGE = 30.0  # concentration of the loss that judges: in between, so that nois
 
 
 @dataclass(eq=False, repr=False)
-class TailoredLinearClassifierCV(LinearEstimator):
+class TailoredLinearClassifierCV(CrossValidated):
     """A linear model for decisions at one threshold; two classes only.
 
     If a false alarm costs c and a miss 1 - c, the best decision is to act where the probability of the second class is
