@@ -164,7 +164,8 @@ class LargeTable:
         else:
             n_features = len(part.features_.get_feature_names_out())
             with connected(self.dask):
-                classifier.fit(*blocks.of_cluster(n_features, best.population_rate is not None))
+                found = blocks.of_cluster(n_features, best.population_rate is not None)
+                classifier.fit(found.X, found.y, found.weight)
         if best.population_rate is not None:
             best.log_ratio_ = best.prior_change(best.classes_, blocks.class_weight)
         part.classifier_ = classifier.set_params(**part.classifier_.get_params(deep=False))

@@ -139,10 +139,14 @@ def _counted_classes(
     if dask is not None:
         raise Misuse("a Dask cluster counts one column of probabilities; leave out --dask for several classes.")
     file.require(distinct(target, *columns, group, weight))
-    found = columns_of_classes(columns, sorted(classes_in(file, target)), file.path)
+    meant = classes_in(file, target)
+    classes = distinct(*meant.values())
+    found = columns_of_classes(columns, classes, file.path)
+    if set(found) == set(classes):
+        found = {name: found[name] for name in classes}
     if len(found) < 3:
         raise Misuse("of two classes, name one column of probabilities: that of the positive class.")
-    blocks = partial(class_blocks, file, target, found, group, weight)
+    blocks = partial(class_blocks, file, target, meant, found, group, weight)
     decide = None if costs is None else partial(least_cost, costs)
     names = np.array(list(found))
     try:
