@@ -1,11 +1,15 @@
 """What is wrong in a folder of files is told with the file, the column and the row there, here and on a cluster."""
 
+import os
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from properly.cli import predict_table
+from properly.cli.fitting import LargeTable
 from properly.files import remove_unfinished
+from properly.tables import TableFile
 
 RNG = np.random.default_rng(0)
 N = 900
@@ -117,6 +121,44 @@ def test_damaged_files_are_named(command, folder, name):
     content[4:2000] = b"\xff" * 1996
     path.write_bytes(content)
     assert f"{path} cannot be read: it is damaged" in command(name)
+
+
+@pytest.mark.parametrize("name", ["fit", "audit", "predict"])
+def test_files_that_change_between_passes_are_named(properly, folder, tmp_path, monkeypatch, name):
+    """A file with as many rows and other labels comes when the last file has been read for the first time."""
+    properly("calibrate", folder, "--target", "y", "--score", "s", "-o", tmp_path / "m.skops")
+    table = FRAME.assign(a=0.2, b=0.3, c=0.5, label=np.array(["a", "b", "c"])[np.arange(N) % 3])
+    for k, path in enumerate(sorted(folder.glob("*.parquet"))):
+        path.unlink()
+        table[300 * k : 300 * (k + 1)].to_csv(path.with_suffix(".csv"), index=False)
+    commands = {
+        "fit": ["fit", folder, "--target", "y", *COMMANDS["fit"]],
+        "audit": ["audit", folder, "--target", "label", "--probability", "a,b,c"],
+        "predict": ["predict", "m.skops", folder, "-o", "scored.parquet"],  # one pass is for the types
+    }
+    batches = TableFile.batches
+
+    def read(file, columns=None):
+        yield from batches(file, columns)
+        if file.path == str(folder / "2.csv"):
+            table[300:600][::-1].to_csv(folder / "1.csv", index=False)
+            os.utime(folder / "1.csv", ns=(0, 7))
+
+    monkeypatch.setattr(TableFile, "batches", read)
+    done = properly(*commands[name])
+    assert done.code == 1
+    assert f"{folder / '1.csv'} has changed since it was opened; use a copy that nobody writes to.\n" in done.err
+
+
+def test_files_that_change_before_the_last_fit_are_named(command, folder, monkeypatch):
+    fit_to_all = LargeTable.fit_to_all
+
+    def changed(*arguments):
+        FRAME[300:600][::-1].to_parquet(folder / "1.parquet", row_group_size=90)
+        fit_to_all(*arguments)
+
+    monkeypatch.setattr(LargeTable, "fit_to_all", changed)
+    assert f"{folder / '1.parquet'} has changed since it was opened" in command("fit")
 
 
 @pytest.mark.parametrize("name", COMMANDS)

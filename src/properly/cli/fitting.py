@@ -166,6 +166,8 @@ class LargeTable:
             with connected(self.dask):
                 found = blocks.of_cluster(n_features, best.population_rate is not None)
                 classifier.fit(found.X, found.y, found.weight)
+            for file in properly.tables.folders.files_of(self.source):
+                file.check_unchanged()
         if best.population_rate is not None:
             best.log_ratio_ = best.prior_change(best.classes_, blocks.class_weight)
         part.classifier_ = classifier.set_params(**part.classifier_.get_params(deep=False))
