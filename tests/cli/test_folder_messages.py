@@ -90,6 +90,30 @@ def test_a_bad_value_of_a_text_file(properly, folder):
         assert f"{folder / '1.csv'}, column 'y', row 42: the class is missing" in done.err
 
 
+@pytest.mark.parametrize("cluster", WHERE, ids=["here", "dask"])
+def test_a_bad_value_of_a_file_that_is_predicted(request, properly, folder, tmp_path, cluster):
+    properly("calibrate", folder, "--target", "y", "--score", "s", "-o", tmp_path / "m.skops")
+    part = FRAME[600:].reset_index(drop=True)
+    part["s"] = part["s"].where(part.index != 217, np.inf)
+    part.to_parquet(folder / "2.parquet")
+    words = ["--dask", request.getfixturevalue("dask_client").scheduler.address] if cluster else []
+    done = properly("predict", "m.skops", folder, *words)
+    assert f"{folder / '2.parquet'}, column 's', row 218: the number must be finite" in done.err
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_too_many_groups_are_told_with_their_column(fails, folder, tmp_path, classes):
+    for k in range(3):
+        part = FRAME[300 * k : 300 * (k + 1)].assign(id=np.arange(300) + 400 * k, a=0.2, b=0.3, c=0.5)
+        part = pd.concat([part, part.assign(id=part.id + 2000)])
+        part.assign(label=np.array(["a", "b", "c"])[np.arange(600) % 3]).to_parquet(folder / f"{k}.parquet")
+    pd.concat(map(pd.read_parquet, folder.glob("*"))).to_parquet(tmp_path / "whole.parquet")
+    target, columns = ("y", "p") if classes == 2 else ("label", "a,b,c")
+    for path in (folder, tmp_path / "whole.parquet"):
+        told = fails("audit", path, "--target", target, "--probability", columns, "--group", "id", code=2)
+        assert f"{path}, column 'id' has more than 1,000 different values; is it the right column?" in told
+
+
 def test_probabilities_of_several_classes_that_do_not_add_up(properly, folder):
     for path in folder.glob("*.parquet"):
         p = np.full((300, 3), 1.0 / 3.0)

@@ -17,7 +17,7 @@ from properly.audit.sizes import detectable_of, ratio_of, sizes_of
 from properly.diagnostics.groups import GroupCalibration, groups_of
 from properly.diagnostics.murphy import murphy_of
 from properly.diagnostics.reliability import multiclass_reliability_of, reliability_of
-from properly.forecasts import MOST_GROUPS, CountedForecast, audited_forecast, is_elsewhere
+from properly.forecasts import MOST_GROUPS, CountedForecast, TooManyGroups, audited_forecast, is_elsewhere
 from properly.inputs.forecast import Forecast, Groups, read_clusters, read_forecast, read_groups, read_probabilities
 from properly.inputs.labels import positive_last
 from properly.inputs.misuse import Misuse
@@ -304,6 +304,4 @@ def _check(
     if cluster is not None and (cluster == cluster[0]).all():
         raise Misuse("cluster has the same value in every row, but chance is measured between clusters; leave it out.")
     if groups is not None and len(groups.names) > MOST_GROUPS:
-        raise Misuse(
-            f"group has {len(groups.names):,} different values, more than {MOST_GROUPS:,}; is it the right column?"
-        )
+        raise TooManyGroups

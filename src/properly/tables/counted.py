@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from properly.engines import Stream
-from properly.forecasts import NoRows, counted_rows
+from properly.forecasts import NoRows, TooManyGroups, counted_rows
 from properly.inputs.misuse import Misuse
 from properly.numeric.probabilities import Array
 from properly.tables.base import Place, TableError, arrow, distinct, plain
@@ -46,7 +47,7 @@ def counted_table(
     """
     source.require(distinct(target, score, group, weight))
     blocks = partial(_blocks, target, score, read, group, weight)
-    try:
+    with counting(source, group, weight):
         if dask is None:
             found = counted_rows(Stream(partial(blocks, source)), None, read=_first)
         else:
@@ -58,13 +59,22 @@ def counted_table(
             with connected(dask):
                 rows = dask_block(made, no_rows)
                 found = counted_rows(rows.X, rows.y, rows.weight, rows.group, read=_first)
-    except NoRows as error:
-        raise TableError(f"{source.path} has no rows{'' if weight is None else ' of a positive weight'}.") from error
     labels, name = typed_labels(found.y, source, target), weight or _unused("rows", distinct(target, score, group))
     columns = {target: labels, score: arrow.array(found.score), name: arrow.array(found.weight)}
     if group is not None:
         columns[group] = arrow.array(found.group.tolist() if found.group is not None else [None] * len(labels))
     return CountedTable(arrow.table(columns), name, found.rows, found.counts.width)
+
+
+@contextmanager
+def counting(source: TableFile | TableFolder, group: str | None, weight: str | None) -> Iterator[None]:
+    """What cannot be counted while the block runs is told with the name of the table."""
+    try:
+        yield
+    except NoRows as error:
+        raise TableError(f"{source.path} has no rows{'' if weight is None else ' of a positive weight'}.") from error
+    except TooManyGroups as error:
+        raise TooManyGroups(Place(source.path, str(group))) from error
 
 
 def _blocks(

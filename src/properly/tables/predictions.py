@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from properly.engines import Stream
-from properly.forecasts import NoRows, audited_forecast
+from properly.forecasts import MOST_GROUPS, TooManyGroups, audited_forecast
 from properly.inputs.forecast import MISSING, Forecast, Groups
 from properly.inputs.misuse import Misuse
 from properly.metrics.decisions import least_cost
 from properly.numeric.probabilities import Array
-from properly.tables.base import Place, TableError, arrow, distinct, listed
+from properly.tables.base import Place, arrow, distinct, listed
 from properly.tables.columns import texts
-from properly.tables.counted import class_blocks, classes_in, counted_table, refuse_other_sums
+from properly.tables.counted import class_blocks, classes_in, counted_table, counting, refuse_other_sums
 from properly.tables.folders import TableFolder, is_large, table_at
 from properly.tables.reading import TableFile
 from properly.tables.targets import (
@@ -74,10 +74,10 @@ def read_predictions(
     place, columns = Place(file.path, target), list(probability)
     single = len(columns) == 1
     if isinstance(file, TableFolder) or dask is not None or (is_large(path) and single and not (cluster or against)):
-        if cluster is not None or against is not None:
+        for name in [name for name, column in {"cluster": cluster, "against": against}.items() if column is not None]:
             raise Misuse(
-                f"{file.path} is counted by probability, as it may be larger than memory: without clusters and others "
-                "to compare with."
+                f"{name} needs all rows in memory, but those of {file.path} are counted by probability, as there may "
+                f"be too many; leave out {name}, or give one file, which is then read as a whole (without --dask)."
             )
         if not single:
             return _counted_classes(file, target, columns, group, weight, dask, costs)
@@ -149,10 +149,8 @@ def _counted_classes(
     blocks = partial(class_blocks, file, target, meant, found, group, weight)
     decide = None if costs is None else partial(least_cost, costs)
     names = np.array(list(found))
-    try:
+    with counting(file, group, weight):
         forecast, groups, width = audited_forecast(Stream(blocks), None, None, None, range(len(names)), decide)
-    except NoRows as error:
-        raise TableError(f"{file.path} has no rows{'' if weight is None else ' of a positive weight'}.") from error
     coded = None
     if groups is not None:
         labels = [MISSING if name is None else str(name) for name in groups.tolist()]
@@ -180,5 +178,7 @@ def _groups(column: Any, place: Place, forecast: Forecast) -> Groups:
     if encoded.null_count:
         names.append(MISSING)
     known, position = np.unique(np.array(names, dtype=object), return_inverse=True)
+    if len(known) > MOST_GROUPS:
+        raise TooManyGroups(place)
     codes = position.astype(np.int32)[encoded.indices.fill_null(len(names) - 1).to_numpy()]
     return Groups(tuple(known.tolist()), forecast.kept(codes))
