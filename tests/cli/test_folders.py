@@ -150,7 +150,7 @@ def test_fit(features, monkeypatch, rate):
     (features.parent / "scratch").mkdir()
     found = fit_table(features, **options, output="found.skops", cache="scratch")
     assert found["rows"] == N
-    assert "then fitted to all 3,000" in found["notes"][-1]
+    assert found["notes"][-1] == "models were compared, and the chosen one audited, on all 3,000 rows"
     assert not list((features.parent / "scratch").iterdir())
     np.testing.assert_allclose(predicted("found.skops"), predicted("whole.skops"), atol=1e-6)
 
