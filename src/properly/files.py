@@ -85,6 +85,14 @@ def displayed(text: object) -> str:
     return shown
 
 
+def state_of(path: FilePath) -> tuple[int, int] | None:
+    """What changes when a file is written to: its size, and the time of the last change; None if it is gone."""
+    with suppress(OSError):
+        found = os.stat(path)
+        return found.st_size, found.st_mtime_ns
+    return None
+
+
 def sha256_of(path: FilePath) -> str:
     """The SHA-256 checksum of a file, as hexadecimal digits."""
     with open(path, "rb") as file:

@@ -107,7 +107,6 @@ def test_brackets_in_names_are_text(properly, write):
     [
         ({"p": [1.7] * 800}, [], "row 1: a probability must lie in [0, 1], got 1.7"),
         ({"p": ["0.5", *["high"] * 799]}, [], "row 2: a number is needed, got 'high'"),
-        ({}, ["--report", "no/such/folder.html"], "no folder"),
     ],
 )
 def test_bad_input_is_one_line(fails, write, changed, options, message):
@@ -121,6 +120,7 @@ def test_bad_input_is_one_line(fails, write, changed, options, message):
         ({"y": [f"class {k % 17}" for k in range(800)]}, [], "17 classes"),
         ({"p": ["high"] * 800}, [], "column 'p' holds texts such as 'high', but numbers are needed"),
         ({"y": list(range(800))}, [], "800 different values, but a target may have 100 classes"),
+        ({}, ["--report", "no/such/folder.html"], "no folder"),
         ({}, ["--target", "z"], "no column 'z'"),
         ({}, ["--group", "z"], "no column 'z'"),
         ({"y": list("abcd") * 200}, ["--probability", "p", "n"], "named by the classes, which are 'a', 'b', 'c', 'd'"),

@@ -163,4 +163,4 @@ def test_bad_input(properly, fails, scores, write):
     )
     three = write("three.csv", table | {"y": np.arange(800) % 3})
     assert "score must name 3 columns, one for every class, got 1" in fails("calibrate", three, *words, "s", code=2)
-    assert "there is no folder" in fails("calibrate", scores, *words, "s", "-o", "gone/c.skops")
+    assert "there is no folder" in fails("calibrate", scores, *words, "s", "-o", "gone/c.skops", code=2)

@@ -17,6 +17,7 @@ from properly.cli import fit_table, predict_table
 from properly.cli.signals import undisturbed
 from properly.comparison import BestProbabilities
 from properly.comparison.candidates import AUTO, CANDIDATES, Setting, build_candidates, checked_methods
+from properly.inputs.misuse import Misuse
 from properly.metrics import log_loss
 from properly.tables import read_table
 
@@ -318,10 +319,15 @@ def test_fewer_folds_are_told(properly, write, customers):
 def test_outputs_are_checked_first(fails, train, monkeypatch):
     monkeypatch.setattr("properly.comparison.BestProbabilities", None)
     fit = ("fit", train, "--target", "left")
-    assert "there is no folder" in fails(*fit, "-o", "gone/model.skops")
-    assert "there is no folder" in fails(*fit, "--report", "gone/fit.html")
-    Path("folder.skops").mkdir()
-    assert "is a folder" in fails(*fit, "-o", "folder.skops")
+    assert "there is no folder" in fails(*fit, "-o", "gone/model.skops", code=2)
+    assert "there is no folder" in fails(*fit, "--report", "gone/fit.html", code=2)
+    Path("rows").mkdir()
+    with pytest.raises(Misuse, match=r"^output: 'rows' is a folder; give the name of a file in it\."):
+        fit_table(train, target="left", output="rows")
+    Path("model.skops").mkdir()
+    with pytest.raises(Misuse, match=r"^model\.skops is a folder; give the name of a file in it\."):
+        fit_table(train, target="left")
+    Path("model.skops").rmdir()
     Path("fixed.html").write_text("old")
     monkeypatch.setattr("properly.files.os.access", lambda path, mode: Path(path).is_dir())
     assert "fixed.html cannot be written: the file is read-only" in fails(*fit, "--report", "fixed.html")

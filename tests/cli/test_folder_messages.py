@@ -1,11 +1,15 @@
 """What is wrong in a folder of files is told with the file, the column and the row there, here and on a cluster."""
 
+import os
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from properly.cli import predict_table
+from properly.cli.fitting import LargeTable
 from properly.files import remove_unfinished
+from properly.tables import TableFile
 
 RNG = np.random.default_rng(0)
 N = 900
@@ -86,6 +90,30 @@ def test_a_bad_value_of_a_text_file(properly, folder):
         assert f"{folder / '1.csv'}, column 'y', row 42: the class is missing" in done.err
 
 
+@pytest.mark.parametrize("cluster", WHERE, ids=["here", "dask"])
+def test_a_bad_value_of_a_file_that_is_predicted(request, properly, folder, tmp_path, cluster):
+    properly("calibrate", folder, "--target", "y", "--score", "s", "-o", tmp_path / "m.skops")
+    part = FRAME[600:].reset_index(drop=True)
+    part["s"] = part["s"].where(part.index != 217, np.inf)
+    part.to_parquet(folder / "2.parquet")
+    words = ["--dask", request.getfixturevalue("dask_client").scheduler.address] if cluster else []
+    done = properly("predict", "m.skops", folder, *words)
+    assert f"{folder / '2.parquet'}, column 's', row 218: the number must be finite" in done.err
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_too_many_groups_are_told_with_their_column(fails, folder, tmp_path, classes):
+    for k in range(3):
+        part = FRAME[300 * k : 300 * (k + 1)].assign(id=np.arange(300) + 400 * k, a=0.2, b=0.3, c=0.5)
+        part = pd.concat([part, part.assign(id=part.id + 2000)])
+        part.assign(label=np.array(["a", "b", "c"])[np.arange(600) % 3]).to_parquet(folder / f"{k}.parquet")
+    pd.concat(map(pd.read_parquet, folder.glob("*"))).to_parquet(tmp_path / "whole.parquet")
+    target, columns = ("y", "p") if classes == 2 else ("label", "a,b,c")
+    for path in (folder, tmp_path / "whole.parquet"):
+        told = fails("audit", path, "--target", target, "--probability", columns, "--group", "id", code=2)
+        assert f"{path}, column 'id' has more than 1,000 different values; is it the right column?" in told
+
+
 def test_probabilities_of_several_classes_that_do_not_add_up(properly, folder):
     for path in folder.glob("*.parquet"):
         p = np.full((300, 3), 1.0 / 3.0)
@@ -117,6 +145,44 @@ def test_damaged_files_are_named(command, folder, name):
     content[4:2000] = b"\xff" * 1996
     path.write_bytes(content)
     assert f"{path} cannot be read: it is damaged" in command(name)
+
+
+@pytest.mark.parametrize("name", ["fit", "audit", "predict"])
+def test_files_that_change_between_passes_are_named(properly, folder, tmp_path, monkeypatch, name):
+    """A file with as many rows and other labels comes when the last file has been read for the first time."""
+    properly("calibrate", folder, "--target", "y", "--score", "s", "-o", tmp_path / "m.skops")
+    table = FRAME.assign(a=0.2, b=0.3, c=0.5, label=np.array(["a", "b", "c"])[np.arange(N) % 3])
+    for k, path in enumerate(sorted(folder.glob("*.parquet"))):
+        path.unlink()
+        table[300 * k : 300 * (k + 1)].to_csv(path.with_suffix(".csv"), index=False)
+    commands = {
+        "fit": ["fit", folder, "--target", "y", *COMMANDS["fit"]],
+        "audit": ["audit", folder, "--target", "label", "--probability", "a,b,c"],
+        "predict": ["predict", "m.skops", folder, "-o", "scored.parquet"],  # one pass is for the types
+    }
+    batches = TableFile.batches
+
+    def read(file, columns=None):
+        yield from batches(file, columns)
+        if file.path == str(folder / "2.csv"):
+            table[300:600][::-1].to_csv(folder / "1.csv", index=False)
+            os.utime(folder / "1.csv", ns=(0, 7))
+
+    monkeypatch.setattr(TableFile, "batches", read)
+    done = properly(*commands[name])
+    assert done.code == 1
+    assert f"{folder / '1.csv'} has changed since it was opened; use a copy that nobody writes to.\n" in done.err
+
+
+def test_files_that_change_before_the_last_fit_are_named(command, folder, monkeypatch):
+    fit_to_all = LargeTable.fit_to_all
+
+    def changed(*arguments):
+        FRAME[300:600][::-1].to_parquet(folder / "1.parquet", row_group_size=90)
+        fit_to_all(*arguments)
+
+    monkeypatch.setattr(LargeTable, "fit_to_all", changed)
+    assert f"{folder / '1.parquet'} has changed since it was opened" in command("fit")
 
 
 @pytest.mark.parametrize("name", COMMANDS)

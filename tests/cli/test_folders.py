@@ -180,7 +180,7 @@ def test_fit(features, monkeypatch, rate):
     (features.parent / "scratch").mkdir()
     found = fit_table(features, **options, output="found.skops", cache="scratch")
     assert found["rows"] == N
-    assert "then fitted to all 3,000" in found["notes"][-1]
+    assert found["notes"][-1] == "models were compared, and the chosen one audited, on all 3,000 rows"
     assert not list((features.parent / "scratch").iterdir())
     np.testing.assert_allclose(predicted("found.skops"), predicted("whole.skops"), atol=1e-6)
 
@@ -269,10 +269,14 @@ def test_large_files_are_counted(folder, monkeypatch):
 def test_what_is_refused(folder):
     with pytest.raises(Misuse, match="must be named by the classes"):
         audit_table(folder, target="y", probability=["p", "s"])
-    with pytest.raises(Misuse, match="without clusters"):
-        audit_table(folder, target="y", probability="p", cluster="g")
-    with pytest.raises(Misuse, match="without a report"):
+    for name in ("cluster", "against"):
+        with pytest.raises(Misuse, match=rf"^{name} needs all rows in memory, .* leave out {name}, or give one file"):
+            audit_table(folder, target="y", probability="p", **{name: "w"})
+    with pytest.raises(Misuse, match="has no report; leave it out: properly audit"):
         calibrate_table(folder, target="y", score="s", report="page.html")
+    for columns, problem in (("s", "^the target 'w' has 3 classes"), (["s", "p", "g"], "^score names 3 columns")):
+        with pytest.raises(Misuse, match=f"{problem}, but .* one column of scores and two classes. Calibrate a sample"):
+            calibrate_table(folder, target="w", score=columns)
     with pytest.raises(Misuse, match="has no column 'q'"):
         audit_table(folder, target="y", probability="q")
     FRAME.assign(p=FRAME.p + 1.0).to_parquet("bad.parquet")

@@ -121,7 +121,8 @@ def test_wrong_tables(fails, model, new, write, tmp_path):
     (tmp_path / "cut.parquet").write_bytes(path.read_bytes()[:-100])
     assert "cut.parquet cannot be read" in fails("predict", model, "cut.parquet")
     assert "is an input" in fails("predict", model, path, "-o", path, code=2)
-    assert "there is no folder" in fails("predict", model, path, "-o", "gone/scored.csv")
+    assert "there is no folder" in fails("predict", model, path, "-o", "gone/scored.csv", code=2)
+    assert "is a folder; give the name of a file in it" in fails("predict", model, path, "-o", tmp_path, code=2)
 
 
 @pytest.mark.parametrize("name", ["scored.xlsx", "-", "/dev/null"])

@@ -1,6 +1,8 @@
 """Tables from files of every format are the same table; what cannot be read is told with its place."""
 
 import gzip
+import os
+import pickle
 
 import numpy as np
 import pyarrow as pa
@@ -46,6 +48,22 @@ def test_a_stream_of_arrow_is_read(tmp_path):
     with pa.ipc.new_stream(str(path), TABLE.schema) as writer:
         writer.write_table(TABLE)
     assert read_table(path).to_pydict() == TABLE.to_pydict()
+
+
+@pytest.mark.parametrize("ending", [".csv", ".jsonl.gz", ".parquet", ".arrow"])
+def test_files_that_change_after_they_were_opened_are_refused(ending, tmp_path):
+    path, table = tmp_path / f"table{ending}", TABLE.select(["count", "share"])
+    write_batches(path, table.schema, table.to_batches())
+    file = TableFile(path)
+    assert file.read().num_rows == file.read().num_rows == 5
+    write_batches(path, table.schema, table.take([4, 3, 2, 1, 0]).to_batches())
+    os.utime(path, ns=(0, 7))
+    with pytest.raises(TableError, match=rf"table\{ending} has changed since it was opened; use a copy that nobody"):
+        list(file.batches())
+    assert pickle.loads(pickle.dumps(file)).read().num_rows == 5  # elsewhere it may be a copy, of another time
+    path.unlink()
+    with pytest.raises(FileNotFoundError):
+        list(file.batches())
 
 
 def test_arrow_texts_that_point_out_of_the_file_are_refused(tmp_path):

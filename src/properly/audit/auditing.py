@@ -18,7 +18,7 @@ from properly.diagnostics.groups import GroupCalibration, groups_of
 from properly.diagnostics.murphy import murphy_of
 from properly.diagnostics.reliability import multiclass_reliability_of, reliability_of
 from properly.forecasts import audited_forecast
-from properly.forecasts.counting import MOST_GROUPS, is_elsewhere
+from properly.forecasts.counting import MOST_GROUPS, TooManyGroups, is_elsewhere
 from properly.forecasts.several import CountedForecast
 from properly.inputs.forecast import Forecast, Groups, read_clusters, read_forecast, read_groups, read_probabilities
 from properly.inputs.frames import in_microseconds
@@ -308,6 +308,4 @@ def _check(
     if cluster is not None and (cluster == cluster[0]).all():
         raise Misuse("cluster has the same value in every row, but chance is measured between clusters; leave it out.")
     if groups is not None and len(groups.names) > MOST_GROUPS:
-        raise Misuse(
-            f"group has {len(groups.names):,} different values, more than {MOST_GROUPS:,}; is it the right column?"
-        )
+        raise TooManyGroups

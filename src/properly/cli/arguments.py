@@ -206,9 +206,11 @@ above_zero = number("above 0", lambda value: 0.0 < value < inf)
 
 
 def path(value: Any) -> Any:
-    """The name of a file."""
+    """The name of a file, and not of a folder."""
     if not str(value).strip():
         raise ValueError("must be the name of a file, got an empty text")
+    if Path(value).is_dir():
+        raise ValueError(f"{str(value)!r} is a folder; give the name of a file in it")
     return value
 
 
@@ -256,10 +258,10 @@ def table_file(value: Any) -> Any:
 
 
 def check_output(target: FilePath, *, inputs: Iterable[FilePath] = (), outputs: Iterable[FilePath] = ()) -> None:
-    """`properly.files.check_output`, for which a name that is given twice is wrong use."""
+    """`properly.files.check_output`, for which a place where no file can be, or that is in use, is wrong use."""
     try:
         files.check_output(target, inputs=inputs, outputs=outputs)
-    except ValueError as error:
+    except (ValueError, FileNotFoundError, IsADirectoryError) as error:
         raise Misuse(str(error)) from error
 
 

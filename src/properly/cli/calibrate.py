@@ -92,7 +92,7 @@ def calibrate_table(
     ----------
     table : path
         The scores and the classes. A folder of files, or a file of two gigabytes or more, is read in one pass and
-        never held in memory; this is for one column of scores.
+        never held in memory; this is for one column of scores and two classes, without a report.
     target : str
         The column that holds the class.
     score : str or sequence of str
@@ -141,11 +141,13 @@ def calibrate_table(
     key = read_key(key_file)
     file, rows = properly.tables.table_at(table, separator=separator, decimal=decimal), None
     if isinstance(file, properly.tables.TableFolder) or dask is not None or properly.tables.folders.is_large(table):
-        if len(columns) > 1 or report is not None:
+        if report is not None:
             raise Misuse(
-                f"{file.path} is counted by score, since it may be larger than memory; this is for one column of "
-                "scores, without a report: properly audit makes one of the calibrated probabilities."
+                f"{file.path} is counted by score, since it may be larger than memory, and has no report; leave it "
+                "out: properly audit makes one of the calibrated probabilities."
             )
+        if len(columns) > 1:
+            raise _only_two_classes(file.path, f"score names {len(columns)} columns")
         data, weight, rows, _ = counted_table(file, target, columns[0], read=_checked_scores, weight=weight, dask=dask)
     else:
         data = file.read([*columns, target, *([] if weight is None else [weight])])
@@ -154,6 +156,8 @@ def calibrate_table(
         data, file.path, target, positive=positive, forecast=single, weight=weight
     )
     classes, codes = labels.classes, labels.codes
+    if rows is not None and len(classes) > 2:
+        raise _only_two_classes(file.path, f"the target {target!r} has {len(classes)} classes")
     columns = _by_class(columns, classes, file.path)
     labels.require_told(properly.tables.base.Place(file.path, target), f"the column {columns[0]!r} of scores")
     encoder, scores = _read_scores(data, columns, file.path)
@@ -224,6 +228,14 @@ def _page(table: FilePath, rows: HeldOut, summary: dict[str, Any]) -> str:
 
 def _read_as(summary: dict[str, Any]) -> str:
     return "probabilities" if summary["input"] == "probability" else "scores"
+
+
+def _only_two_classes(path: str, problem: str) -> Misuse:
+    return Misuse(
+        f"{problem}, but {path} is counted by score, since it may be larger than memory: of one column of scores and "
+        "two classes. Calibrate a sample of the rows in one smaller file, or use Python: "
+        "properly.calibration.VectorScaling and others take a Stream of several columns."
+    )
 
 
 def _by_class(columns: list[str], classes: list[properly.tables.targets.Label], source: str) -> list[str]:

@@ -168,14 +168,21 @@ class LargeTable:
         else:
             n_features = len(part.features_.get_feature_names_out())
             with connected(self.dask):
-                classifier.fit(*blocks.of_cluster(n_features, best.population_rate is not None))
+                found = blocks.of_cluster(n_features, best.population_rate is not None)
+                classifier.fit(found.X, found.y, found.weight)
+            for file in properly.tables.folders.files_of(self.source):
+                file.check_unchanged()
         if best.population_rate is not None:
             best.log_ratio_ = best.prior_change(best.classes_, blocks.class_weight)
         part.classifier_ = classifier.set_params(**part.classifier_.get_params(deep=False))
-        best.notes_.append(
-            f"models were compared, and the chosen one audited, on {len(rows.labels.codes):,} rows drawn at random; "
-            f"{best.comparison_.choice} was then fitted to all {rows.n_rows:,}, with the same settings"
-        )
+        drawn = len(rows.labels.codes)
+        if drawn < rows.n_rows:
+            best.notes_.append(
+                f"models were compared, and the chosen one audited, on {drawn:,} rows drawn at random; "
+                f"{best.comparison_.choice} was then fitted to all {rows.n_rows:,}, with the same settings"
+            )
+        else:
+            best.notes_.append(f"models were compared, and the chosen one audited, on all {drawn:,} rows")
 
 
 class _Features:

@@ -144,7 +144,7 @@ def _score_folder(
             done = client.gather(tasks)
         finally:  # also when the user interrupts: nothing keeps running
             client.cancel(tasks)
-    strange = _Unseen()
+    strange = _Unseen(folder.path)
     for _, found in done:
         strange.add(found)
     strange.warn()
@@ -154,10 +154,10 @@ def _score_folder(
 
 def _score_part(
     model: properly.tables.TableClassifier, prefix: str | None, unseen: str, file: properly.tables.TableFile, place: str
-) -> tuple[dict[str, Any], list[tuple[str, str, str, int]]]:
+) -> tuple[dict[str, Any], list[tuple[str, str, int]]]:
     """On a worker: the summary of a file, and its unseen categories."""
     summary, strange = _written(model, file, place, prefix, unseen)
-    return summary, [(first[0], column, first[1], strange.rows[column]) for column, first in strange.first.items()]
+    return summary, [(column, example, strange.rows[column]) for column, example in strange.first.items()]
 
 
 def load_model(path: FilePath, key: bytes | None = None, max_bytes: int | None = None) -> Any:
@@ -221,14 +221,14 @@ def _written(
     schema = file.schema if form.kind == "text" else file.typed_schema(categories)
     for name in added:
         schema = schema.append(arrow.field(name, arrow.float64()))
-    strange = _Unseen()
+    strange = _Unseen(file.path)
     with progress("Predicting", file.n_rows) as tell:
 
         def scored() -> Iterator[Any]:
             n_rows = 0
-            for batch in file.batches():
+            for part, batch, begin in tables.folders.located(file, file.names):
                 with strange:
-                    columns = model.scored(batch, source=file.path, first_row=n_rows, unseen=unseen).values()
+                    columns = model.scored(batch, source=part.path, first_row=begin, unseen=unseen).values()
                 kept = [
                     tables.columns.converted(column, schema.field(k).type) for k, column in enumerate(batch.columns)
                 ]
@@ -243,10 +243,11 @@ def _written(
 
 
 class _Unseen:
-    """Warnings about categories that did not occur in training: one for all batches of a file."""
+    """Warnings about categories that did not occur in training: one for all batches of a file or folder."""
 
-    def __init__(self) -> None:
-        self.first: dict[str, tuple[str, str]] = {}
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.first: dict[str, str] = {}  # example of every column
         self.rows: dict[str, int] = {}
 
     def __enter__(self) -> None:
@@ -261,20 +262,20 @@ class _Unseen:
         for each in self.caught or []:
             found = each.message
             if isinstance(found, properly.tables.encoder.UnseenCategories):
-                self.add([(found.source, found.column, found.example, found.n_rows)])
+                self.add([(found.column, found.example, found.n_rows)])
             else:
                 warnings.warn(found, each.category, stacklevel=2)
 
-    def add(self, found: list[tuple[str, str, str, int]]) -> None:
-        """Sources, columns, examples and numbers of rows."""
-        for source, column, example, rows in found:
-            self.first.setdefault(column, (source, example))
+    def add(self, found: list[tuple[str, str, int]]) -> None:
+        """Columns, examples and numbers of rows."""
+        for column, example, rows in found:
+            self.first.setdefault(column, example)
             self.rows[column] = self.rows.get(column, 0) + rows
 
     def warn(self) -> None:
-        for column, (source, example) in self.first.items():
+        for column, example in self.first.items():
             kind = properly.tables.encoder.UnseenCategories
-            warnings.warn(kind(source, column, example, self.rows[column]), stacklevel=3)
+            warnings.warn(kind(self.source, column, example, self.rows[column]), stacklevel=3)
 
 
 def show(summary: dict[str, Any], console: Any) -> None:

@@ -24,6 +24,13 @@ class NoRows(ValueError):
     """There is nothing to count."""
 
 
+class TooManyGroups(Misuse):
+    """Groups are hardly groups."""
+
+    def __init__(self, name: object = "group") -> None:
+        super().__init__(f"{name} has more than {MOST_GROUPS:,} different values; is it the right column?")
+
+
 class CountedRows(NamedTuple):
     """Rows of the same label, score and group as one, with their weight and their number."""
 
@@ -84,7 +91,7 @@ def _check_groups(counts: ScoreCounts) -> None:
     if len(counts.kinds) > MOST_GROUPS:
         number = len({kind[-1] for kind in counts.kinds})  # the group is the last
         if number > MOST_GROUPS:
-            raise Misuse(f"group has more than {MOST_GROUPS:,} different values; is it the right column?")
+            raise TooManyGroups
 
 
 def part_counts(read: Callable[[Array], Array], labelled: bool, part: Part, number: int) -> ScoreCounts | None:

@@ -16,7 +16,7 @@ from properly.inputs.misuse import Misuse
 from properly.inputs.optional import require
 from properly.numeric.probabilities import Array
 from properly.tables.base import DrawnFrom, arrow
-from properly.tables.folders import Sample, TableFolder, files_of, located
+from properly.tables.folders import Sample, TableBlock, TableFolder, files_of, located
 from properly.tables.reading import TableFile
 
 
@@ -41,23 +41,21 @@ def delayed_pieces(source: TableFile | TableFolder, function: Callable[[TableFil
     return found
 
 
-def dask_columns(made: Sequence[Any], no_rows: Sequence[Any]) -> tuple[Any, ...]:
-    """Tuples of columns, not computed yet, as dask arrays; None stays None. `no_rows` are columns of no rows."""
+def dask_block(made: Sequence[Any], no_rows: TableBlock) -> TableBlock:
+    """Blocks that are not computed yet as one of dask arrays, with the columns of a block of no rows."""
     arrays = require("dask.array", "dask")
 
-    def joined(which: int, meta: Any) -> Any:
+    def column(which: int, meta: Any) -> Any:
         shape = (np.nan, *meta.shape[1:])
         return arrays.concatenate([arrays.from_delayed(each[which], shape, meta=meta) for each in made])
 
-    return tuple(None if meta is None else joined(which, meta) for which, meta in enumerate(no_rows))
+    return TableBlock(*(None if meta is None else column(which, meta) for which, meta in enumerate(no_rows)))
 
 
-def joined_columns(blocks: Sequence[Sequence[Any]], no_rows: Sequence[Any]) -> tuple[Any, ...]:
-    """The columns of blocks, which may be none, in one piece."""
-    return tuple(
-        None if empty is None else np.concatenate([block[which] for block in blocks]) if blocks else empty
-        for which, empty in enumerate(no_rows)
-    )
+def joined(blocks: Sequence[TableBlock]) -> TableBlock:
+    """Blocks, of which there is at least one, as one."""
+    columns = zip(*blocks, strict=True)
+    return TableBlock(*(None if column[0] is None else np.concatenate(column) for column in columns))
 
 
 def sampled_by_cluster(

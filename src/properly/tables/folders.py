@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +14,10 @@ from properly.engines.description import priorities
 from properly.files import files_in
 from properly.inputs.misuse import Misuse
 from properly.numeric.probabilities import Array
-from properly.tables.base import DrawnFrom, Place, TableError, arrow, listed, require_columns
+from properly.tables.base import DrawnFrom, Place, TableError, arrow, listed, plain_type, require_columns, types
 from properly.tables.columns import joined_type, typed_column
 from properly.tables.reading import TableFile, typed_table
-from properly.tables.targets import Labels, class_labels
+from properly.tables.targets import Label, Labels, class_labels
 
 LARGE = 2**31  # bytes of a file from which on its rows are counted rather than held in memory
 
@@ -128,9 +128,50 @@ def files_of(source: TableFile | TableFolder) -> list[TableFile]:
     return source.files if isinstance(source, TableFolder) else [source]
 
 
-def labels_of(file: TableFile, column: Any, place: Place) -> Labels:
-    """The classes of a batch, of which there may be one only."""
-    return class_labels(typed_column(column) if file.format.kind == "text" else column, place, fewest=1)
+class TableBlock(NamedTuple):
+    """Rows of a table as a block of a `Stream`, or dask arrays of them."""
+
+    X: Any
+    y: Any
+    weight: Any = None
+    offset: Any = None
+    group: Any = None
+
+
+def labels_of(file: TableFile, batch: Any, target: str, begin: int) -> Labels:
+    """The labels of a batch, perhaps of one class only, as they are stored; `meanings` says what they stand for."""
+    return class_labels(batch.column(target), Place(file.path, target, begin), fewest=1)
+
+
+def meanings(labels: Iterable[Label], source: TableFile | TableFolder, target: str) -> dict[Label, Label]:
+    """The classes that the labels of all batches stand for, in sorted order."""
+    given = list(labels)
+    found = class_labels(typed_labels(given, source, target), Place(source.path, target), fewest=1)
+    return {given[k]: found.classes[found.codes[k]] for k in found.codes.argsort(kind="stable")}
+
+
+def typed_labels(labels: Any, source: TableFile | TableFolder, target: str) -> Any:
+    """The labels of all batches as a column, in the type that they have when the whole table is read."""
+    typed = column_as_read(labels, source, target)
+    if source.format.kind == "text" and typed.null_count:  # as of NA in quotation marks
+        missing = str(labels[typed.is_null().index(True).as_py()])
+        raise TableError(
+            f"{Place(source.path, target)} holds {missing!r} beside values of another kind, so the class is missing; "
+            "leave out such rows."
+        )
+    return typed
+
+
+def column_as_read(values: Any, source: TableFile | TableFolder, name: str) -> Any:
+    """Values of a column in the type that they have when the whole table is read.
+
+    In text files that is the type that all of them agree with: 01 is the number 1, unless there is a value that is no
+    number.
+    """
+    column, kind = arrow.array(np.asarray(values, dtype=object).tolist()), plain_type(source.schema.field(name).type)
+    if source.format.kind == "text":
+        return typed_column(column.cast(arrow.string()))
+    return column.cast(kind) if types.is_temporal(kind) else column
 
 
 class Sample:

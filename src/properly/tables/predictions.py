@@ -13,21 +13,15 @@ from numpy.typing import NDArray
 
 from properly.engines import Stream
 from properly.forecasts import audited_forecast
+from properly.forecasts.counting import MOST_GROUPS, TooManyGroups
 from properly.inputs.forecast import MISSING, Forecast, Groups
 from properly.inputs.misuse import Misuse
 from properly.metrics.decisions import least_cost
 from properly.numeric.probabilities import Array
 from properly.tables.base import Place, arrow, distinct, listed
 from properly.tables.columns import texts
-from properly.tables.counted import (
-    class_blocks,
-    classes_in,
-    column_as_read,
-    counted_table,
-    no_rows_refused,
-    refuse_other_sums,
-)
-from properly.tables.folders import TableFolder, is_large, table_at
+from properly.tables.counted import class_blocks, classes_in, counted_table, counting, refuse_other_sums
+from properly.tables.folders import TableFolder, column_as_read, is_large, table_at
 from properly.tables.reading import TableFile
 from properly.tables.targets import (
     against_rest,
@@ -81,10 +75,10 @@ def read_predictions(
     place, columns = Place(file.path, target), list(probability)
     single = len(columns) == 1
     if isinstance(file, TableFolder) or dask is not None or (is_large(path) and single and not (cluster or against)):
-        if cluster is not None or against is not None:
+        for name in [name for name, column in {"cluster": cluster, "against": against}.items() if column is not None]:
             raise Misuse(
-                f"{file.path} is counted by probability, as it may be larger than memory: without clusters and others "
-                "to compare with."
+                f"{name} needs all rows in memory, but those of {file.path} are counted by probability, as there may "
+                f"be too many; leave out {name}, or give one file, which is then read as a whole (without --dask)."
             )
         if not single:
             return _counted_classes(file, target, columns, group, weight, dask, costs)
@@ -146,17 +140,21 @@ def _counted_classes(
     if dask is not None:
         raise Misuse("a Dask cluster counts one column of probabilities; leave out --dask for several classes.")
     file.require(distinct(target, *columns, group, weight))
-    found = columns_of_classes(columns, sorted(classes_in(file, target)), file.path)
+    meant = classes_in(file, target)
+    classes = distinct(*meant.values())
+    found = columns_of_classes(columns, classes, file.path)
+    if set(found) == set(classes):
+        found = {name: found[name] for name in classes}
     if len(found) < 3:
         raise Misuse("of two classes, name one column of probabilities: that of the positive class.")
-    blocks = partial(class_blocks, file, target, found, group, weight)
+    blocks = partial(class_blocks, file, target, meant, found, group, weight)
     decide = None if costs is None else partial(least_cost, costs)
     names = np.array(list(found))
-    with no_rows_refused(file, weight):
+    with counting(file, group, weight):
         forecast, groups, width = audited_forecast(Stream(blocks), None, None, None, range(len(names)), decide)
     coded = None
     if group is not None and groups is not None:
-        coded = _groups(column_as_read(file, group, groups), Place(file.path, group), forecast)
+        coded = _groups(column_as_read(groups, file, group), Place(file.path, group), forecast)
     return Predictions(replace(forecast, classes=names), coded, None, None, width)
 
 
@@ -179,5 +177,7 @@ def _groups(column: Any, place: Place, forecast: Forecast) -> Groups:
     if encoded.null_count:
         names.append(MISSING)
     known, position = np.unique(np.array(names, dtype=object), return_inverse=True)
+    if len(known) > MOST_GROUPS:
+        raise TooManyGroups(place)
     codes = position.astype(np.int32)[encoded.indices.fill_null(len(names) - 1).to_numpy()]
     return Groups(tuple(known.tolist()), forecast.kept(codes))

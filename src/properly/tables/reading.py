@@ -10,6 +10,7 @@ from copy import copy
 from pathlib import Path
 from typing import Any, Self
 
+from properly.files import state_of
 from properly.inputs.misuse import Misuse
 from properly.tables.base import TableError, arrow, format_of, ipc, is_numeric, parquet, plain, require_columns
 from properly.tables.columns import first_leading_zero, joined_type, typed_column
@@ -62,7 +63,7 @@ class TableFile:
         if not Path(path).exists():
             raise FileNotFoundError(f"{self.path}: there is no such file or folder.")
         self.format = format_of(self.path)
-        self._quotes_checked = False
+        self._quotes_checked, self._state = False, state_of(path)
         if not Path(path).stat().st_size:
             raise TableError(f"{self.path} is empty.")
         with _readable(self):
@@ -77,6 +78,15 @@ class TableFile:
     @property
     def names(self) -> list[str]:
         return list(self.schema.names)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """On another machine the file may be a copy, with a time of its own."""
+        return self.__dict__ | {"_state": None}
+
+    def check_unchanged(self) -> None:
+        """Refuse a file that was written to since it was opened, as every pass must find the same rows."""
+        if self._state is not None and state_of(self.path) not in (self._state, None):
+            raise TableError(f"{self.path} has changed since it was opened; use a copy that nobody writes to.")
 
     def require(self, columns: Iterable[str]) -> None:
         """Refuse names of columns that the table does not have.
@@ -204,11 +214,13 @@ def read_batches(path: str | os.PathLike[str], columns: Sequence[str] | None = N
 @contextmanager
 def _readable(file: TableFile) -> Iterator[None]:
     """Turns what Arrow finds wrong with a file into one line that names the file."""
+    file.check_unchanged()
     try:
         yield
     except (TableError, FileNotFoundError, PermissionError, IsADirectoryError):
         raise
     except (arrow.ArrowException, OSError, EOFError, UnicodeDecodeError) as error:
+        file.check_unchanged()
         problem = text_problem(error, file.notation, BATCH_BYTES) if file.format.kind == "text" else None
         if problem is None:
             reason = " ".join(str(error).split()).rstrip(".")
