@@ -15,6 +15,7 @@ from properly.engines.description import Part
 from properly.engines.memory import number_of_threads, one_blas_thread
 from properly.engines.partitioned import PARTS_A_SOURCE, PartitionedEngine, refuse_beside
 from properly.engines.stream_files import Files
+from properly.files import check_outside
 from properly.inputs.frames import column_names, is_frame
 from properly.inputs.options import check_boolean
 from properly.progress import tracked
@@ -91,6 +92,8 @@ class Stream:
         self.cache, self.verbose = cache, verbose
         paths = [source] if isinstance(source, str | Path) else source
         if isinstance(paths, list | tuple) and paths and all(isinstance(path, str | Path) for path in paths):
+            if cache is not None:
+                check_outside(str(cache), paths)
             roles = target, sample_weight, offset, group
             self.files = Files.found([str(path) for path in paths], features, roles, encoder)
             return
