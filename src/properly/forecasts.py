@@ -70,10 +70,11 @@ def _total(scores: Any, y: Any, sample_weight: Any, group: Any, function: Callab
     total: Any = None
     try:
         engine.prepare(several=False)
-        for found in engine.visit(function):
-            if found is not None:
-                total = found if total is None else total + found
-                _check_groups(total if isinstance(total, ScoreCounts) else total.top)
+        with engine.visited(function) as results:
+            for found in results:
+                if found is not None:
+                    total = found if total is None else total + found
+                    _check_groups(total if isinstance(total, ScoreCounts) else total.top)
     finally:
         engine.release()
     counts = total.top if isinstance(total, _ClassCounts) else total
