@@ -39,7 +39,7 @@ class PartitionedEngine(Engine):
 
     passes_are_dear: ClassVar[bool] = True
     feature_names: list[str] | None = None
-    shape: tuple[int, int] | None = None  # of all rows, if that is known before the first pass
+    shape: tuple[int, int] | None = None  # of all rows, if that is about known before the first pass
     counts_rows: ClassVar[bool] = False  # whether it is quickly found, because parts are kept
     estimator: Any = None  # the fitted one, for prediction
 

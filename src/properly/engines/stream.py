@@ -61,7 +61,8 @@ class Stream:
 
     All files are of one format. Those of text have a header and the separator that their ending says: commas (.csv) or
     tabs (.tsv). Cells without quotation marks that are empty, NA, null and the like are missing, as for the commands;
-    missing labels and numbers are refused. The names of folders (``region=north``) are no columns.
+    missing labels and numbers are refused. Labels and groups are texts if the first megabyte of any file has texts
+    there. The names of folders (``region=north``) are no columns.
 
     Every pass must find the same rows: files that were written to since the stream was made are refused, and so are
     blocks with more or fewer rows than in the first pass.
@@ -154,8 +155,7 @@ class StreamEngine(PartitionedEngine):
         self.stream = X
         if X.files is not None:
             self.feature_names = X.files.feature_names
-            if X.files.n_rows is not None:
-                self.shape = X.files.n_rows, len(self.feature_names)
+            self.shape = X.files.n_rows, len(self.feature_names)
 
     cache: PartCache | None = None
 
