@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from properly.engines.cache import PartCache
-from properly.files import atomic_folder, atomic_path, check_output, remove_unfinished
+from properly.files import atomic_folder, atomic_path, check_output, files_in, remove_unfinished
 
 
 def test_replaces_the_old_file_only_at_the_end(tmp_path):
@@ -217,3 +217,47 @@ def test_outputs_are_not_among_what_is_read(tmp_path):
     for folder in ("rows", "rows/deeper", "link"):
         with pytest.raises(ValueError, match=r"lies in .*rows, which is read; give a place outside of it"):
             check_output(tmp_path / folder / "page.html", inputs=[tmp_path / "rows"])
+
+
+class TestFilesOfAFolder:
+    @pytest.fixture
+    def folder(self, tmp_path):
+        for name in ("rows/b/2", "rows/1", "rows/_SUCCESS", "rows/.x/3", "rows/b/_y/3", "other/4"):
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).touch()
+        return tmp_path / "rows"
+
+    def test_they_are_in_order(self, folder):
+        assert files_in(folder) == [folder / "1", folder / "b" / "2"]
+
+    def test_links_are_followed(self, folder, tmp_path):
+        (folder / "a").symlink_to(tmp_path / "other")
+        (folder / "0").symlink_to("_SUCCESS")
+        (tmp_path / "link").symlink_to(folder)
+        assert files_in(folder) == [folder / "0", folder / "1", folder / "a" / "4", folder / "b" / "2"]
+        assert len(files_in(tmp_path / "link")) == 4
+
+    @pytest.mark.parametrize("target", ["nowhere", "c"])
+    def test_a_link_to_nothing_is_refused(self, folder, target):
+        (folder / "b" / "c").symlink_to(target)
+        with pytest.raises(FileNotFoundError, match=r"rows/b/c is a link to what does not exist; remove it"):
+            files_in(folder)
+
+    @pytest.mark.parametrize("target", ["..", ".", "../1", "../../rows", "../../other/d"])
+    def test_nothing_is_read_twice(self, folder, tmp_path, target):
+        (folder / "b" / "c").symlink_to(target)
+        (tmp_path / "other" / "d").symlink_to(folder / "b")
+        with pytest.raises(ValueError, match=r"is read twice, by a link, and its rows would count twice; remove"):
+            files_in(folder)
+
+    def test_folders_that_may_not_be_read(self, folder, monkeypatch):
+        scandir = os.scandir
+
+        def refused(path):
+            if str(path).endswith("b"):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+            return scandir(path)
+
+        monkeypatch.setattr(os, "scandir", refused)
+        with pytest.raises(PermissionError):
+            files_in(folder)

@@ -56,10 +56,30 @@ MISSING_CELLS = ["", "#N/A", "#NA", "<NA>", "N/A", "NA", "NULL", "NaN", "None", 
 def files_in(folder: FilePath) -> list[Path]:
     """The files of a folder and of the folders in it, in order, without what Spark and others keep beside the data.
 
-    Those are names that begin with a dot or an underscore, of files and of folders.
+    Those are names that begin with a dot or an underscore, of files and of folders. Links are followed.
+
+    Raises
+    ------
+    OSError, ValueError
+        A link leads nowhere or to what is read already, or a folder may not be read.
     """
-    found = sorted(each for each in Path(folder).rglob("*") if each.is_file())
-    return [each for each in found if not any(name[0] in "._" for name in each.relative_to(folder).parts)]
+    found: list[Path] = []
+    seen: set[str] = set()
+    for place, folders, files in os.walk(folder, onerror=_refused, followlinks=True):
+        folders[:] = [name for name in folders if name[0] not in "._"]
+        inside = [Path(place, name) for name in files if name[0] not in "._"]
+        for each in [Path(place), *inside]:
+            if each.is_symlink() and not each.exists():
+                raise FileNotFoundError(f"{each} is a link to what does not exist; remove it, or mend it.")
+            if os.path.realpath(each) in seen:
+                raise ValueError(f"{each} is read twice, by a link, and its rows would count twice; remove the link.")
+            seen.add(os.path.realpath(each))
+        found += filter(Path.is_file, inside)
+    return sorted(found)
+
+
+def _refused(error: OSError) -> None:
+    raise error
 
 
 @contextmanager

@@ -206,6 +206,21 @@ def test_outputs_inside_the_folder_that_is_read(fails, properly, folder, tmp_pat
     assert predict_table(tmp_path / "model.skops", folder, output=tmp_path / "scored.parquet")["rows"] == N
 
 
+def test_the_folder_that_is_read_is_no_cache(fails, folder):
+    for cache in (folder, folder / "deeper"):
+        cache.mkdir(exist_ok=True)
+        done = fails("fit", folder, "--target", "y", *COMMANDS["fit"], "--cache", cache, code=2)
+        assert f"{cache} lies in {folder}, which is read; give a place outside of it" in done
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_links(fails, folder, name):
+    (folder / "3.parquet").symlink_to("4.parquet")
+    assert f"{folder / '3.parquet'} is a link to what does not exist" in fails(
+        name, folder, "--target", "y", *COMMANDS[name]
+    )
+
+
 @pytest.mark.xdist_group("dask")
 def test_ctrl_c_leaves_no_part_of_a_folder(properly, folder, dask_client, tmp_path, monkeypatch):
     """Neither if it is heard, nor if the process must be ended before."""

@@ -17,7 +17,7 @@ from sklearn.exceptions import NotFittedError
 from properly import kernels
 from properly.calibration import PlattScaling
 from properly.engines import Spark, SparkEngine
-from properly.engines.arrow import gathered
+from properly.engines.arrow import gathered, rows_of_lists
 from properly.engines.spark_rows import prepared, totals
 from properly.kernels import LinearModel
 from properly.linear import GEVCanonicalRegression, ProperLinearClassifier
@@ -361,17 +361,17 @@ def test_the_estimator_of_spark_ml(frame, tmp_path):
 
 
 def test_parts_of_vectors_are_as_large_as_those_of_columns():
-    """About 16 MiB: a part that counts a vector as one number could be larger than the memory of a worker."""
+    """At most 16 MiB: a part that counts a vector as one number could be larger than the memory of a worker."""
     import pyarrow as pa
 
     wide = np.random.default_rng(0).normal(size=(60_000, 100))
     lists = pa.FixedSizeListArray.from_arrays(pa.array(wide.ravel()), 100).cast(pa.list_(pa.float64()))
     rows = pa.RecordBatch.from_pydict({"features": lists, "label": pa.array(np.arange(60_000) % 2)})
     batches = [rows.slice(start, 5_000) for start in range(0, 60_000, 5_000)]
-    parts = list(gathered(batches))
-    assert [part.num_rows for part in parts] == [25_000, 25_000, 10_000]
+    parts = list(gathered(batches, rows_of_lists))
+    assert [part.num_rows for part in parts] == [20_000, 20_000, 20_000]
     assert pa.Table.from_batches(parts).equals(pa.Table.from_batches(batches).combine_chunks())
-    assert list(gathered([])) == list(gathered([rows[:0]])) == []
+    assert list(gathered([], rows_of_lists)) == list(gathered([rows[:0]], rows_of_lists)) == []
 
 
 def test_columns_of_a_model_of_spark(spark, frame):

@@ -205,6 +205,14 @@ class TestChanges:
         np.testing.assert_allclose(fitted(path, cache=tmp_path).coef_, coefficients(FRAME), atol=1e-8)
 
 
+def test_the_folder_that_is_read_is_no_cache(tmp_path):
+    (tmp_path / "rows" / "deeper").mkdir(parents=True)
+    FRAME.to_csv(tmp_path / "rows" / "rows.csv", index=False)
+    for cache in ("rows", "rows/deeper"):
+        refused(r"rows.* lies in .*rows, which is read; give a place", tmp_path / "rows", cache=tmp_path / cache)
+    fitted(tmp_path / "rows", cache=tmp_path)
+
+
 @pytest.mark.parametrize("pipeline", [False, True])
 def test_what_an_encoder_finds_is_named(tmp_path, pipeline):
     words = np.array(["red", "green"])[Y]

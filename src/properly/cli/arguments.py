@@ -269,6 +269,11 @@ def check_new_folder(target: FilePath, *, inputs: Iterable[FilePath]) -> None:
     """Refuse a folder that exists, or that is in one that is read."""
     if Path(target).exists():
         raise Misuse(f"output: must be a new folder, but {target} exists; give it another name.")
+    check_outside(target, inputs)
+
+
+def check_outside(target: FilePath, inputs: Iterable[FilePath]) -> None:
+    """`properly.files.check_outside`, for which a place in what is read is wrong use."""
     try:
         files.check_outside(target, inputs)
     except ValueError as error:

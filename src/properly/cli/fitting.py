@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import properly
-from properly.cli.arguments import require_distinct
+from properly.cli.arguments import check_outside, require_distinct
 from properly.files import FilePath
 from properly.inputs.misuse import Misuse
 
@@ -106,12 +106,14 @@ class LargeTable:
     """A table that may be larger than memory: models are compared on drawn rows, and one is fitted to all of them."""
 
     def __init__(self, path: FilePath, notation: dict[str, str | None], dask: str | None, cache: FilePath | None):
-        if cache is not None and dask is not None:
-            raise Misuse(
-                "cache is for rows that are read here, but a Dask cluster keeps them; leave out one of the two."
-            )
-        if cache is not None and not Path(cache).is_dir():
-            raise Misuse(f"cache must be an existing folder on a local disk, got {str(cache)!r}.")
+        if cache is not None:
+            if dask is not None:
+                raise Misuse(
+                    "cache is for rows that are read here, but a Dask cluster keeps them; leave out one of the two."
+                )
+            if not Path(cache).is_dir():
+                raise Misuse(f"cache must be an existing folder on a local disk, got {str(cache)!r}.")
+            check_outside(cache, [path])
         self.source, self.dask = properly.tables.table_at(path, **notation), dask
         self.cache = None if cache is None else str(cache)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from inspect import signature
 from itertools import chain
 from typing import Any, NamedTuple
@@ -66,6 +66,11 @@ class Columns(NamedTuple):
         """Those that mean something else than a feature, once each."""
         return list(dict.fromkeys(name for name in self[1:] if isinstance(name, str)))
 
+    @property
+    def labels(self) -> list[str]:
+        """Those that hold labels of any kind, once each."""
+        return list(dict.fromkeys(name for name in (self.y, self.group) if name is not None))
+
     def part(self, batch: Any, place: str, encoder: Any = None, first_row: int = 0) -> Part:
         """The rows of a batch of Arrow, the first of which has this number; `encoder` makes numbers of a table."""
         if encoder is not None:
@@ -77,7 +82,7 @@ class Columns(NamedTuple):
             X = np.empty((batch.num_rows, len(columns)), np.float32 if small else np.float64, order="F")
             for j, column in enumerate(columns):
                 X[:, j] = _numbers(column, self.features[j], place)
-        y, group = (None if name is None else _labels(batch.column(name)) for name in (self.y, self.group))
+        y, group = (None if name is None else _labels(batch.column(name), name, place) for name in (self.y, self.group))
         weight, offset = (
             None if name is None else _numbers(batch.column(name), name, place) for name in (self.weight, self.offset)
         )
@@ -100,19 +105,37 @@ class Columns(NamedTuple):
 
 
 def rows_a_part(n_features: int) -> int:
+    """The most that there are in a part."""
     return max(1, PART_BYTES // (8 * max(1, n_features)))
 
 
-def gathered(batches: Iterable[Any]) -> Iterator[Any]:
-    """Small batches, whose first column holds lists of the features, in batches of the size of a part."""
+def rows_of_lists(batch: Any) -> int:
+    """The same for batches whose first column holds lists of the features."""
+    return rows_a_part(len(batch.column(0).flatten()) // len(batch))
+
+
+def gathered(batches: Iterable[Any], rows: Callable[[Any], int]) -> Iterator[Any]:
+    """Small batches together, as long as they have at most so many rows, which a function finds from a batch."""
     pa = require("pyarrow", "arrow")
     waiting: list[Any] = []
-    for batch in chain(batches, [None]):
-        waiting += [batch] if batch is not None and batch.num_rows else []
-        n_features = len(waiting[0].column(0).flatten()) // len(waiting[0]) if waiting else 0
-        if waiting and (batch is None or sum(map(len, waiting)) >= rows_a_part(n_features)):
-            yield pa.Table.from_batches(waiting).combine_chunks().to_batches()[0]
-            waiting = []
+    for batch in chain((batch for batch in batches if batch.num_rows), [None]):
+        if waiting and (batch is None or sum(map(len, waiting)) + len(batch) > rows(waiting[0])):
+            together, waiting = pa.Table.from_batches(waiting).combine_chunks(), []
+            yield from together.to_batches()
+        waiting.append(batch)
+
+
+def kind_of(given: Any) -> str | None:
+    """What a column of this type of Arrow holds; None if that is nothing."""
+    types = require("pyarrow", "arrow").types
+    value = given.value_type if types.is_dictionary(given) else given
+    if types.is_null(value):
+        return None
+    if types.is_integer(value) or types.is_floating(value) or types.is_decimal(value) or types.is_boolean(value):
+        return "numbers"
+    if types.is_string(value) or types.is_large_string(value) or types.is_string_view(value):
+        return "texts"
+    return "dates" if types.is_date(value) or types.is_timestamp(value) else str(value)
 
 
 def _encoded(encoder: Any, table: Any, place: str, first_row: int) -> Any:
@@ -124,8 +147,11 @@ def _encoded(encoder: Any, table: Any, place: str, first_row: int) -> Any:
     return found if encoder is first or len(encoder) == 1 else encoder[1:].transform(found)
 
 
-def _labels(column: Any) -> NDArray[Any]:
-    if require("pyarrow", "arrow").types.is_decimal(column.type):
+def _labels(column: Any, name: str, place: str) -> NDArray[Any]:
+    types = require("pyarrow", "arrow").types
+    if types.is_nested(column.type):
+        raise ValueError(f"column {name!r} holds {column.type} in {place}, which are no labels; name another one.")
+    if types.is_decimal(column.type):
         column = column.cast("float64", safe=False)
     return np.asarray(column.to_numpy(zero_copy_only=False))
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar, cast
@@ -38,7 +39,7 @@ class PartitionedEngine(Engine):
 
     passes_are_dear: ClassVar[bool] = True
     feature_names: list[str] | None = None
-    shape: tuple[int, int] | None = None  # of all rows, if that is known before the first pass
+    shape: tuple[int, int] | None = None  # of all rows, if that is about known before the first pass
     counts_rows: ClassVar[bool] = False  # whether it is quickly found, because parts are kept
     estimator: Any = None  # the fitted one, for prediction
 
@@ -68,10 +69,20 @@ class PartitionedEngine(Engine):
 
     @abstractmethod
     def visit(self, function: Callable[[Part, int], T]) -> Iterable[T]:
-        """``function(part, number)`` of every part, in the order of their numbers.
+        """``function(part, number)`` of every part, in the order of their numbers; statistics may come added up.
 
         The function can be pickled, and what it returns is small. A part may be visited twice, as after a failure.
         """
+
+    @contextmanager
+    def visited(self, function: Callable[[Part, int], T]) -> Iterator[Iterable[T]]:
+        """What `visit` gives. When the block ends, also by an error in it, nothing of the visit runs any longer."""
+        results = self.visit(function)
+        try:
+            yield results
+        finally:
+            if isinstance(results, Generator):
+                results.close()
 
     def trained(self, estimator: BaseEstimator) -> tuple[Self, NDArray[Any]]:
         """The engine after its first pass, and the sorted classes; records the features on the estimator."""
@@ -90,7 +101,8 @@ class PartitionedEngine(Engine):
 
     def _describe(self) -> None:
         if self.shape is None and self.counts_rows:
-            sizes: list[Any] = [size for size in self.visit(_size) if size is not None]
+            with self.visited(_size) as results:
+                sizes: list[Any] = [size for size in results if size is not None]
             rows, numbers = map(int, np.sum([(0, 0), *sizes], axis=0))
             self.shape = rows, numbers // max(1, rows)
         share = 1.0
@@ -100,7 +112,8 @@ class PartitionedEngine(Engine):
         self._origin = self
         self.class_factor: Array | None = None
         self._passes = 1
-        self.description = add_up(self.visit(partial(Description.of, share=share, names=self.feature_names)))
+        with self.visited(partial(Description.of, share=share, names=self.feature_names)) as described:
+            self.description = add_up(described)
         self.classes = self.description.classes
         if self.description.offset_shape is not None:
             rows = self.description.n_rows
@@ -121,7 +134,8 @@ class PartitionedEngine(Engine):
             return known
         self._origin._passes += 1
         rows = _Rows(self.classes, self.class_factor, self.folds, self.split, self.shares, self.seed)
-        found: _Pass = add_up(self.visit(partial(_added, rows, kernel, params)))
+        with self.visited(partial(_added, rows, kernel, params)) as results:
+            found: _Pass = add_up(results)
         if found.n_rows != self.description.n_rows:
             raise ValueError(
                 f"the data had {self.description.n_rows} rows in the first pass and {found.n_rows} in a later one; fit "
@@ -147,7 +161,8 @@ class PartitionedEngine(Engine):
         return None
 
     def map(self, function: Callable[[Block], Any]) -> Any:
-        return self.joined(self.visit(partial(mapped, self.estimator, function)), function)
+        with self.visited(partial(mapped, self.estimator, function)) as results:
+            return self.joined(results, function)
 
     def joined(self, results: Iterable[Any], function: Callable[[Block], Any]) -> Any:
         """The results of a function for all parts in one array, also if there are no rows."""

@@ -17,7 +17,7 @@ from threading import Timer
 from typing import Any
 from uuid import uuid4
 
-from properly.engines.arrow import PART_BYTES, Columns, gathered, rows_a_part
+from properly.engines.arrow import PART_BYTES, Columns, gathered, rows_a_part, rows_of_lists
 from properly.engines.base import total_of
 from properly.engines.cache import StoredPart
 from properly.engines.description import Part
@@ -68,7 +68,7 @@ def _pickled(columns: Columns, function: Callable[[Part, int], Any], batches: It
 
     reuse_memory()
     first = PARTS_A_SOURCE * TaskContext.get().partitionId()
-    for i, batch in enumerate(gathered(batches)):
+    for i, batch in enumerate(gathered(batches, rows_of_lists)):
         result: Any
         try:
             result = function(columns.part_of_lists(batch, "the frame"), first + i)

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 from typing import Any, TypeVar
 
 from properly.engines.base import Given
@@ -15,8 +16,10 @@ from properly.engines.description import Part
 from properly.engines.memory import number_of_threads, one_blas_thread
 from properly.engines.partitioned import PARTS_A_SOURCE, PartitionedEngine, refuse_beside
 from properly.engines.stream_files import Files
+from properly.files import check_outside
 from properly.inputs.frames import column_names, is_frame
 from properly.inputs.options import check_boolean
+from properly.kernels import Statistic
 from properly.progress import tracked
 
 T = TypeVar("T")
@@ -58,7 +61,8 @@ class Stream:
 
     All files are of one format. Those of text have a header and the separator that their ending says: commas (.csv) or
     tabs (.tsv). Cells without quotation marks that are empty, NA, null and the like are missing, as for the commands;
-    missing labels and numbers are refused. The names of folders (``region=north``) are no columns.
+    missing labels and numbers are refused. Labels and groups are texts if the first megabyte of any file has texts
+    there. The names of folders (``region=north``) are no columns.
 
     Every pass must find the same rows: files that were written to since the stream was made are refused, and so are
     blocks with more or fewer rows than in the first pass.
@@ -91,6 +95,8 @@ class Stream:
         self.cache, self.verbose = cache, verbose
         paths = [source] if isinstance(source, str | Path) else source
         if isinstance(paths, list | tuple) and paths and all(isinstance(path, str | Path) for path in paths):
+            if cache is not None:
+                check_outside(str(cache), paths)
             roles = target, sample_weight, offset, group
             self.files = Files.found([str(path) for path in paths], features, roles, encoder)
             return
@@ -149,8 +155,7 @@ class StreamEngine(PartitionedEngine):
         self.stream = X
         if X.files is not None:
             self.feature_names = X.files.feature_names
-            if X.files.n_rows is not None:
-                self.shape = X.files.n_rows, len(self.feature_names)
+            self.shape = X.files.n_rows, len(self.feature_names)
 
     cache: PartCache | None = None
 
@@ -168,9 +173,7 @@ class StreamEngine(PartitionedEngine):
             yield from self._read(function)
         elif cache.complete:
             parts = cache.parts()
-            yield from self._told(
-                _in_order(lambda i: function(parts[i].part(), parts[i].number), len(parts)), len(parts)
-            )
+            yield from self._told(lambda i: iter([function(parts[i].part(), parts[i].number)]), len(parts))
         else:
             yield from self._read(cache.keeping(function))
             cache.complete = True
@@ -182,18 +185,18 @@ class StreamEngine(PartitionedEngine):
                 self._check_names(part)
                 yield function(part, number)
             return
-        sources, threads = files.sources, number_of_threads()
-        alone = len(sources) < threads  # then decoding is left to the threads of Arrow, and adding up to ours
+        sources = files.sources
+        alone = len(sources) < number_of_threads()  # then decoding is left to other threads, and adding up to ours
 
-        def read(index: int) -> list[T]:
-            parts = files.parts(sources[index], alone)
-            return [function(part, PARTS_A_SOURCE * index + i) for i, part in enumerate(parts)]
+        def read(index: int) -> Iterator[T]:
+            for i, part in enumerate(files.parts(sources[index], alone)):
+                yield function(part, PARTS_A_SOURCE * index + i)
 
-        for results in self._told(_in_order(read, len(sources)), len(sources)):
+        yield from self._told(read, len(sources))
+
+    def _told(self, work: Callable[[int], Iterator[T]], number: int) -> Iterator[T]:
+        for results in tracked(_in_order(work, number), number, "reading", self.stream.verbose):
             yield from results
-
-    def _told(self, results: Iterator[T], number: int) -> Iterator[T]:
-        return tracked(results, number, "reading", self.stream.verbose)
 
     def _check_names(self, part: Part) -> None:
         """Blocks that are data frames must all have the same columns in the same order."""
@@ -211,24 +214,39 @@ class StreamEngine(PartitionedEngine):
             )
 
 
-def _in_order(work: Callable[[int], T], number: int) -> Iterator[T]:
-    """work(0), work(1), ... by several threads, of which none is more than a few numbers ahead.
+def _in_order(work: Callable[[int], Iterator[T]], number: int) -> Iterator[list[T]]:
+    """What work(0), work(1), ... give, by several threads, of which none is more than a few numbers ahead.
 
-    If there are fewer numbers than threads, one after the other.
+    If there are fewer numbers than threads, one after the other. When this generator is closed, the threads end as soon
+    as they have their next result.
     """
-    threads = number_of_threads()
+    threads, stopped = number_of_threads(), Event()
     if threads == 1 or number < threads:
-        yield from map(work, range(number))
+        yield from (_together(work(index), stopped) for index in range(number))
         return
     with one_blas_thread(os.getpid()), ThreadPoolExecutor(threads, thread_name_prefix="properly-read") as pool:
-        waiting: deque[Future[T]] = deque()
+        waiting: deque[Future[list[T]]] = deque()
         try:
             for index in range(number):
-                waiting.append(pool.submit(work, index))
+                waiting.append(pool.submit(lambda i: _together(work(i), stopped), index))
                 if len(waiting) > threads:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
         finally:
+            stopped.set()
             for future in waiting:
                 future.cancel()
+
+
+def _together(results: Iterator[T], stopped: Event) -> list[T]:
+    """The results of one number, statistics added up: a file may have any number of parts."""
+    found: list[T] = []
+    for result in results:
+        if found and isinstance(result, Statistic) and isinstance(found[-1], Statistic):
+            found[-1] = found[-1] + result
+        else:
+            found.append(result)
+        if stopped.is_set():
+            break
+    return found

@@ -76,10 +76,11 @@ def total_of(
     total: Any = None
     try:
         engine.prepare(several=False)
-        for found in engine.visit(function):
-            if found is not None:
-                total = found if total is None else total + found
-                _check_groups(by_group(total))
+        with engine.visited(function) as results:
+            for found in results:
+                if found is not None:
+                    total = found if total is None else total + found
+                    _check_groups(by_group(total))
     finally:
         engine.release()
     if total is None or not any(len(each.score) for each in by_group(total).kinds.values()):
