@@ -6,11 +6,11 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from properly.files import MISSING_CELLS, Format
+from properly.files import MISSING_CELLS, Format, state_of
 from properly.inputs.optional import require
 
 _BUFFER = 2**18  # bytes of a column of Parquet that are read at once; otherwise all of a row group are
@@ -34,7 +34,7 @@ class Source:
 
     @classmethod
     def opened(cls, path: str, form: Format) -> Self:
-        source = cls(path, form, path, _state(path))
+        source = cls(path, form, path, state_of(path))
         with source.told():
             source.schema, source.n_rows, source.metadata = _HEADS[form.kind](source)
             names = source.schema.names
@@ -95,18 +95,10 @@ class Source:
 
     def check_unchanged(self) -> None:
         """Refuse a file that was written to since it was opened: passes over different rows add up to nothing."""
-        if _state(self.path) != self.state:
+        if state_of(self.path) != self.state:
             raise ValueError(
                 f"{self.path} has changed since the Stream was made; make a new one, of a copy that nobody writes to."
             )
-
-
-def _state(path: str) -> tuple[int, int] | None:
-    """What changes when a file is written to: its size, and the time of the last change; None if it is gone."""
-    with suppress(OSError):
-        found = os.stat(path)
-        return found.st_size, found.st_mtime_ns
-    return None
 
 
 def _refuse_other_separators(path: str, names: Sequence[str], delimiter: str) -> None:
