@@ -8,13 +8,23 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
+from properly.engines import PartitionedEngine, engine_for
+from properly.engines.base import add_up
+from properly.engines.description import Part, said_of
+from properly.engines.partitioned import mapped
+from properly.forecasts.counting import is_elsewhere
+from properly.inputs.labels import found_classes
+from properly.kernels import Block, Statistic
 from properly.links import Link, Logit
 from properly.numeric import functions as fn
 from properly.numeric.arrays import (
@@ -26,12 +36,23 @@ from properly.numeric.arrays import (
     is_foreign,
     is_traced,
     namespace,
+    require_values,
     to_numpy,
 )
 from properly.numeric.limits import FARTHEST
 
 
-class LogScoreClassifier(ABC, ClassifierMixin, BaseEstimator):
+class AccuracyMixin(ClassifierMixin):
+    """What classifiers are judged by that have not been asked for probabilities."""
+
+    _takes_parts: bool = False  # whether every method that predicts takes rows that are not in memory
+
+    def score(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> float:
+        """The accuracy of `predict`; use a proper score to judge the probabilities."""
+        return accuracy(self, X, y, sample_weight)
+
+
+class LogScoreClassifier(ABC, AccuracyMixin, BaseEstimator):
     """A classifier of log-odds or log-probabilities; a subclass gives `_log_scores` and sets ``classes_``."""
 
     classes_: NDArray[Any]
@@ -40,6 +61,8 @@ class LogScoreClassifier(ABC, ClassifierMixin, BaseEstimator):
     def _read(self, X: Any) -> Any:
         """What users hand in, as `_log_scores` takes it."""
         check_is_fitted(self)
+        if not isinstance(X, Block):
+            require_values(X, "X")
         return X
 
     @abstractmethod
@@ -72,7 +95,7 @@ class LogScoreClassifier(ABC, ClassifierMixin, BaseEstimator):
         return chosen(self._log_scores(self._read(X)), self.classes_)
 
 
-class LinkScoreClassifier(ABC, ClassifierMixin, BaseEstimator):
+class LinkScoreClassifier(ABC, AccuracyMixin, BaseEstimator):
     """A classifier with scores on the scale of a link, of shape (n, 1) for two classes and (n, K) for more.
 
     Of more than two classes each has a score against the rest, and their probabilities are divided by their sum. Where
@@ -103,6 +126,48 @@ class LinkScoreClassifier(ABC, ClassifierMixin, BaseEstimator):
         with np.errstate(all="ignore"):
             log_p, log_q = self.link_._logs(v)
         return beside(log_q, log_p) if len(self.classes_) == 2 else log_probabilities(log_p)
+
+
+def accuracy(
+    estimator: Any, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None, **options: ArrayLike | None
+) -> float:
+    """The share of the rows whose class is predicted; `options` are those of `predict`."""
+    if is_elsewhere(X) and estimator._takes_parts:
+        check_is_fitted(estimator)
+        engine = cast(type[PartitionedEngine], engine_for(X))(X, y, sample_weight, **options)
+        try:
+            engine.prepare(several=False)
+            hits = add_up(engine.visit(partial(_hits, estimator)))
+        finally:
+            engine.release()
+        if not hits.total > 0.0:
+            raise ValueError("there are no rows of a positive weight.")
+        return hits.right / hits.total
+    for name, given in (("X", X), ("y", y), ("sample_weight", sample_weight)):
+        require_values(given, name)
+    arrays = (y, estimator.predict(X, **options), sample_weight)
+    labels, predicted, weight = (to_numpy(x) if is_foreign(x) else x for x in arrays)
+    return float(accuracy_score(labels, predicted, sample_weight=weight))
+
+
+@dataclass
+class _Hits(Statistic):
+    """The weight of the rows whose class is predicted, and that of all rows."""
+
+    right: float
+    total: float
+
+
+def _hits(estimator: Any, part: Part, number: int) -> _Hits | None:
+    part = part.checked(getattr(estimator, "feature_names_in_", None))
+    if not part.X.shape[0]:
+        return None
+    labels = part.labels()
+    with said_of(part.place):
+        found_classes(labels)  # refuses missing ones
+    right = mapped(estimator, estimator.predict, part, number) == labels
+    weight = np.ones(len(right)) if part.weight is None else part.weight
+    return _Hits(float(weight @ right), float(weight.sum()))
 
 
 def probabilities(log_scores: Array) -> Array:

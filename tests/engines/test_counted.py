@@ -10,7 +10,7 @@ import properly.metrics as metrics
 from properly import score_counts
 from properly.audit import audit
 from properly.calibration.methods import METHODS
-from properly.diagnostics import decision_curve, murphy, reliability
+from properly.diagnostics import by_group, decision_curve, murphy, reliability
 from properly.engines import Spark, Stream
 from properly.forecasts.counting import MOST_GROUPS
 from properly.inputs.misuse import Misuse
@@ -165,6 +165,15 @@ def test_prior(elsewhere):
         np.testing.assert_allclose(found.interval, whole.interval, atol=0.02)
 
 
+def test_groups(elsewhere):
+    rows = elsewhere(P, Y, WEIGHT, GROUP)
+    found = by_group(*at(rows)[:2], rows.get("group"), sample_weight=rows.get("sample_weight"))
+    whole = by_group(Y, P, GROUP, sample_weight=WEIGHT)
+    assert found.groups == whole.groups
+    for name in ("weight", "base_rate", "mean_p", "low", "high", "p_value", "score", "miscalibration"):
+        np.testing.assert_allclose(getattr(found, name), getattr(whole, name), rtol=1e-9)
+
+
 def same_audit(found, whole):
     assert found.n_rows == whole.n_rows
     assert found.total == pytest.approx(whole.total, rel=1e-13)
@@ -270,12 +279,14 @@ def test_isotonic_regressions_of_parts_are_not_merged():
 
 def test_what_is_refused():
     y, p, _ = at(blocks(P, Y))
-    with pytest.raises(ValueError, match="which is not taken here"):
+    with pytest.raises(ValueError, match="but rows must be in memory here"):
         metrics.row_losses(y, p)
-    with pytest.raises(ValueError, match="which is not taken here"):
+    with pytest.raises(ValueError, match="but rows must be in memory here"):
         metrics.auc_difference(Y, p, P)
-    with pytest.raises(ValueError, match="which is not taken here"):
+    with pytest.raises(ValueError, match="but rows must be in memory here"):
         metrics.skill_score(y, p, reference=0.5)
+    with pytest.raises(ValueError, match="group must be a label for each row of y"):
+        by_group(y, p, None)
     with pytest.raises(ValueError, match="cluster needs all rows in memory"):
         audit(y, p, cluster=Y)
     with pytest.raises(ValueError, match=r"two classes, but there are 3 columns.*in block 0"):

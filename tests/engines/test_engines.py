@@ -18,6 +18,8 @@ from sklearn.pipeline import make_pipeline
 from threadpoolctl import threadpool_info
 
 from properly import kernels
+from properly.boosting import DiscreteAdaBoost
+from properly.calibration import CalibratedClassifier
 from properly.engines import ENGINES, Engine, KeyedFolds, MemoryEngine, PartitionedEngine, Stream, StreamEngine
 from properly.engines.cache import PartCache
 from properly.engines.description import Part, Sample, priorities
@@ -26,7 +28,9 @@ from properly.engines.stream_files import Files
 from properly.kernels import LinearModel
 from properly.linear import ProperLinearClassifier
 from properly.losses import Composite, GEVLoss, LogLoss
+from properly.maxent import Maxent
 from properly.tables import LinearFeatures, TableEncoder
+from properly.tree import ProperTreeClassifier
 
 RNG = np.random.default_rng(0)
 N, K = 1200, 6
@@ -352,11 +356,26 @@ class TestBadStreams:
             ([(X, np.zeros(N))], "one class only"),
             ([(X[:, 0], Y)], "two dimensions"),
             ([(np.full((3, 2), "a"), [0, 1, 0])], "must be numbers"),
+            ([(np.ma.masked_greater(X, 3), Y)], "X of block 0 has masked entries"),
+            ([(X, np.ma.masked_equal(Y, 1))], "y of block 0 has masked entries"),
+            ([(X, Y, np.ma.masked_equal(WEIGHT, 2.0))], "sample_weight of block 0 has masked entries"),
+            ([(X, Y, WEIGHT, np.ma.masked_greater(OFFSET, 0.0))], "offset of block 0 has masked entries"),
+            ([(X.astype("datetime64[s]"), Y)], r"column 0 holds dates or times, .* \(in block 0\)"),
+            ([(X, Y, WEIGHT.astype("datetime64[s]"))], "sample_weight of block 0 must be real numbers"),
+            ([(pd.DataFrame(X).astype("Float64").mask(lambda x: x > 3), Y)], "block 0 contains NaN or infinity in"),
+            ([(X, Y, pd.Series(WEIGHT).astype("Int64").mask(WEIGHT == 2))], "sample_weight of block 0 must be finite"),
         ],
     )
     def test_clear_errors(self, source, message):
         with pytest.raises(ValueError, match=message):
             ProperLinearClassifier().fit(Stream(source))
+
+    @pytest.mark.parametrize(
+        "model", [ProperTreeClassifier(), Maxent(), CalibratedClassifier(ProperLinearClassifier()), DiscreteAdaBoost()]
+    )
+    def test_models_of_rows_in_memory(self, model):
+        with pytest.raises(ValueError, match=r"X is of properly \(Stream\), but rows must be in memory here"):
+            model.fit(Stream([(X, Y)]), None)
 
     def test_data_frames_must_keep_their_columns(self):
         frame = pd.DataFrame(X, columns=list("abcdef"))

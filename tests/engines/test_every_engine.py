@@ -263,6 +263,14 @@ def test_standard_errors(kind, request, tmp_path):
     np.testing.assert_allclose(found.standard_errors, expected, rtol=1e-9)
 
 
+@pytest.mark.parametrize("kind", ENGINES)
+def test_accuracy(kind, request, tmp_path):
+    model = ProperLinearClassifier().fit(X, TWO)
+    expected = np.average(model.predict(X, OFFSET) == TWO, weights=WEIGHT)
+    assert 0.5 < expected < 0.95
+    assert model.score(*kind(request, tmp_path).of(TWO, WEIGHT, OFFSET, EMPTY)) == pytest.approx(expected, rel=1e-12)
+
+
 @pytest.mark.parametrize("kind", ENGINES[1:])
 def test_bad_values_are_named(kind, request, tmp_path, monkeypatch):
     bad = X.copy()

@@ -26,7 +26,7 @@ from properly.inputs.weights import row_weights
 from properly.links import Link, Logit, get_link
 from properly.losses import Composite, LogLoss, Loss, SoftmaxComposite, get_loss
 from properly.losses.softmax import AnyComposite
-from properly.numeric.arrays import Array
+from properly.numeric.arrays import Array, require_values
 
 _FEATURES_AS = {"accept_sparse": "csr", "dtype": (np.float64, np.float32), "ensure_all_finite": "allow-nan"}
 _LARGEST_INT, _MOST_LEAVES = 2**31 - 1, 131_072  # of LightGBM
@@ -224,6 +224,7 @@ class ProperBoostingClassifier(LinkScoreClassifier):
             Held-out rows, instead of folds of the others.
         """
         limits, growths, params = self._limits(), self._growths(), self._params()
+        require_values(X, "X")
         self.classes_, codes = checked_labels(y)
         composite = self._composite(len(self.classes_))
         X, codes, categories = training_table(self, X, codes, self.categorical_features, **_FEATURES_AS)

@@ -13,6 +13,7 @@ from sklearn.utils.validation import column_or_1d
 
 from properly.inputs.options import check_boolean, check_interval, check_split, checked_count
 from properly.inputs.weights import checked_class_weights, row_weights
+from properly.numeric.arrays import require_values
 from properly.numeric.probabilities import Array
 
 Indices = NDArray[np.intp]
@@ -35,6 +36,7 @@ class Rows(NamedTuple):
     @classmethod
     def held_out(cls, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, classes: NDArray[Any], name: str) -> Self:
         """The same for held-out rows: their labels must be those of the training rows, but not all need occur."""
+        require_values(y, name)
         labels = np.asarray(column_or_1d(y))
         check_consistent_length(X, labels)
         unknown = np.setdiff1d(labels, classes)

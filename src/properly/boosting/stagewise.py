@@ -24,6 +24,7 @@ from properly.inputs.optional import require
 from properly.inputs.options import check_interval
 from properly.links import Logit
 from properly.losses import BoostingLoss, Composite, LogLoss
+from properly.numeric.arrays import require_values
 from properly.numeric.limits import FARTHEST
 from properly.numeric.probabilities import Array
 
@@ -96,6 +97,7 @@ class AdaBoost(LogScoreClassifier):
             Held-out rows, instead of a part of the others.
         """
         self._check_options()
+        require_values(X, "X")
         self.classes_, codes = checked_labels(y)
         refuse_dates(X)
         with columns_named(X):

@@ -61,6 +61,7 @@ class Calibrator(LogScoreClassifier):
     `properly.calibration.methods.METHODS`.
     """
 
+    _takes_parts = True
     _fits_anywhere: ClassVar[bool] = False  # whether `_fit` takes arrays of other libraries; else they are copied
 
     input: str = "auto"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -23,12 +24,13 @@ from sklearn.utils.validation import _check_method_params, has_fit_parameter
 from properly.calibration.base import Calibrator
 from properly.calibration.methods import calibrator_of
 from properly.classifier import LogScoreClassifier, difference, log_probabilities, probabilities
+from properly.engines import PartitionedEngine, by_parts
 from properly.inputs.labels import checked_labels, require_labels
 from properly.inputs.scores import LogProbabilityReader, ScoreReader
 from properly.inputs.unwrap import innermost
 from properly.inputs.weights import checked_weight
 from properly.numeric import functions as fn
-from properly.numeric.arrays import Array, columns_of, floats, namespace
+from properly.numeric.arrays import Array, columns_of, floats, namespace, require_values
 
 Indices = NDArray[np.intp]
 
@@ -145,6 +147,8 @@ class CalibratedClassifier(MetaEstimatorMixin, LogScoreClassifier):
             Passed to the estimator's `fit`; what has an entry for each row is split like X. If metadata routing is
             enabled in scikit-learn, weights, groups and these go where they are requested.
         """
+        for name, given in {"X": X, "y": y, "groups": groups, **fit_params}.items():
+            require_values(given, name)
         X, y = indexable(X, y)
         n_rows = len(_one_label_a_row(y))
         weight = checked_weight(sample_weight, n_rows, positive_sum=True)
@@ -187,11 +191,20 @@ class CalibratedClassifier(MetaEstimatorMixin, LogScoreClassifier):
         log_p = fn.logsumexp(stacked, axis=0) - float(np.log(len(parts)))
         return difference(log_p) if len(self.classes_) == 2 else log_p
 
+    @partial(by_parts, engines=PartitionedEngine)
     def predict_proba(self, X: Any) -> Array:
         """Class probabilities of shape (n, K), one column per entry of ``classes_``: the mean over the pairs."""
         X = self._read(X)
         first, *others = (probabilities(pair.log_scores(X)) for pair in self.pairs_)
         return sum(others, first) / len(self.pairs_)
+
+    predict_log_proba = by_parts(LogScoreClassifier.predict_log_proba, PartitionedEngine)
+    decision_function = by_parts(LogScoreClassifier.decision_function, PartitionedEngine)
+    predict = by_parts(LogScoreClassifier.predict, PartitionedEngine)
+
+    @property
+    def _takes_parts(self) -> bool:  # type: ignore[override]
+        return all(getattr(pair.estimator, "_takes_parts", False) for pair in self.pairs_)
 
     @property
     def estimator_(self) -> Any:

@@ -19,6 +19,7 @@ from properly.classifier import chosen, decisions, log_probabilities, probabilit
 from properly.inputs.scores import class_log_odds
 from properly.inputs.weights import checked_weight
 from properly.links import Logit
+from properly.numeric.arrays import require_values
 from properly.numeric.probabilities import Array
 from properly.numeric.scaling import Standardizer
 from properly.solvers.dense import newton_minimum
@@ -231,6 +232,8 @@ class GroupwiseCalibration(BaseEstimator):
         sample_weight : array of shape (n,), optional
             Weight 2 means the row twice, weight 0 not at all.
         """
+        for name, given in {"scores": scores, "y": y, "groups": groups}.items():
+            require_values(given, name)
         self.pooled_ = calibrator_of(self.method).set_params(input=self.input).fit(scores, y, sample_weight)
         self.classes_ = self.pooled_.classes_
         labels = np.asarray(y).ravel()
@@ -333,6 +336,7 @@ class GroupwiseCalibration(BaseEstimator):
 def _checked_groups(groups: ArrayLike | None, n_rows: int) -> NDArray[Any]:
     if groups is None:
         raise ValueError("groups must have one entry for each row, got None; without groups, use a plain calibrator.")
+    require_values(groups, "groups")
     names = column_or_1d(groups, warn=False)
     if len(names) != n_rows:
         raise ValueError(f"groups has {len(names)} entries, scores has {n_rows} rows; every row needs a group.")

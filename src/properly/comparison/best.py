@@ -25,7 +25,7 @@ from properly.inputs.labels import checked_labels
 from properly.inputs.options import check_boolean, check_interval, checked_count, choose
 from properly.inputs.weights import checked_weight
 from properly.numeric import functions as fn
-from properly.numeric.arrays import Array, constant, is_foreign, namespace
+from properly.numeric.arrays import Array, constant, is_foreign, namespace, require_values
 from properly.prevalence.prior import as_prior, log_prior_ratio, shares_of
 from properly.progress import Tell, reported
 from properly.tables.encoder import UNSEEN_RULES, UnseenCategories
@@ -160,6 +160,7 @@ class BestProbabilities(LogScoreClassifier):
             What messages call the classes, in their sorted order, if `y` holds codes.
         """
         methods = self._checked_options()
+        require_values(X, "X")
         self.classes_, codes = checked_labels(y)
         names = self.classes_ if class_names is None else _checked_names(class_names, len(self.classes_))
         X, codes, self.categories_ = training_table(self, X, codes, self.categorical_features, **_FEATURES_AS)

@@ -27,6 +27,7 @@ from properly.losses import Loss, get_loss
 from properly.metrics.clusters import cluster_sums
 from properly.metrics.paired import sign_test_of, simultaneous_bootstrap_of
 from properly.metrics.scores import losses_of
+from properly.numeric.arrays import require_values
 from properly.numeric.probabilities import Array
 from properly.progress import Tell, reported
 
@@ -359,6 +360,7 @@ def compare(
     get_loss(loss)  # a wrong name is refused before the models are fitted
     if calibration is not None:
         calibrator_of(calibration)
+    require_values(X, "X")
     rows = Rows.divided(*checked_labels(y), cv, sample_weight, random_state, group, time, calibration is not None)
     found: dict[str, Array] = {}
     with reported(progress, "Comparing") as tell:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from properly.crossfit import Mask, cross_fitted, grouped_folds, stratified_folds, time_folds
 from properly.inputs.frames import missing_in
 from properly.inputs.weights import checked_weight
+from properly.numeric.arrays import require_values
 from properly.numeric.probabilities import Array
 
 _ENOUGH_OF_A_CLASS, _MORE = 200, 2.5  # rows of a sample, which may be so many times as large for them
@@ -146,6 +147,7 @@ class Rows(NamedTuple):
 
 def _column(values: ArrayLike, n_rows: int, name: str) -> NDArray[Any]:
     """What a user gave for every row, as the positions of its sorted distinct values."""
+    require_values(values, name)
     column = np.asarray(values)
     if name == "time" and column.dtype.kind not in "biufmM":
         column = _dates(column)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from properly.diagnostics.results import Result
-from properly.forecasts import read_forecast
+from properly.forecasts import counted_forecast, forecast_of, read_forecast
+from properly.forecasts.counting import is_elsewhere
 from properly.inputs.forecast import Forecast, read_groups
 from properly.inputs.options import CONFIDENCE, checked_confidence
 from properly.losses import Loss, get_loss
@@ -122,7 +123,11 @@ def by_group(
     array([0.92, 0.04])
     """
     level, kind = checked_confidence(confidence), get_loss(loss)
-    forecast = read_forecast(y, p, sample_weight, classes)
+    if is_elsewhere(p):
+        found = counted_forecast(p, y, sample_weight, group)
+        forecast, group = forecast_of(found, classes), cast(NDArray[Any], found.group)
+    else:
+        forecast = read_forecast(y, p, sample_weight, classes)
     return groups_of(forecast, *read_groups(group, forecast), kind, level)
 
 

@@ -13,9 +13,9 @@ from scipy import special as sc
 from properly.diagnostics.results import THRESHOLD, ForecasterCurves, ThresholdCurves
 from properly.forecasts import read_named
 from properly.inputs.forecast import Forecast, read_thresholds
-from properly.inputs.frames import refuse_distributed
 from properly.inputs.options import CONFIDENCE, checked_confidence
 from properly.metrics.thresholds import distinct_forecasts, errors_at, shares_below
+from properly.numeric.arrays import require_values
 from properly.numeric.probabilities import Array
 
 _BASE = "base rate"  # a column
@@ -178,7 +178,7 @@ def murphy_difference(
     """
     level = checked_confidence(confidence)
     for name, each in (("p", p), ("other", other)):
-        refuse_distributed(each, name)
+        require_values(each, name)
     forecasts = read_named(y, {"p": p, "other": other}, sample_weight, classes)
     at = read_thresholds(thresholds, forecasts)
     one, two = forecasts.values()

@@ -81,7 +81,8 @@ def engine_for(X: Any) -> type[Engine]:
 def by_parts(method: Callable[..., Any], engines: type[Any] = Engine) -> Callable[..., Any]:
     """Let a method of an estimator that predicts for X, perhaps with an offset, take every kind of X with an engine.
 
-    The method itself sees arrays and tables in memory, or a `Block`.
+    The method itself sees arrays and tables in memory, or a `Block`; and what is not in memory, to refuse it, if the
+    estimator says that it does not take parts.
     """
 
     @wraps(method)
@@ -90,6 +91,8 @@ def by_parts(method: Callable[..., Any], engines: type[Any] = Engine) -> Callabl
         if not issubclass(engine, engines) or (engine is MemoryEngine and not _is_large(X)):
             return method(self, X, *more, **named)
         check_is_fitted(self)
+        if not self._takes_parts:
+            return method(self, X, *more, **named)
         offset = signature(method).bind(self, X, *more, **named).arguments.get("offset")
         return prediction_engine(self, X, offset).map(partial(_predicted, self, method.__name__))
 

@@ -13,10 +13,12 @@ from scipy import sparse
 from sklearn.utils.validation import column_or_1d
 
 from properly.engines.memory import MemoryEngine
+from properly.inputs.finite import refuse_dates
 from properly.inputs.frames import column_names, is_frame, missing_in
 from properly.inputs.labels import encode, found_classes
 from properly.inputs.weights import checked_weight
 from properly.kernels import Block, FirstRow, Moments, Statistic, first_row
+from properly.numeric.arrays import require_values
 from properly.numeric.probabilities import Array, as_float
 
 SAMPLE_BYTES = 2**26
@@ -35,13 +37,17 @@ class Part(NamedTuple):
 
     def converted(self) -> Part:
         """The same rows as arrays of numbers (labels as they are)."""
+        for name, column in zip(("X", "y", "sample_weight", "offset", "group"), self[:5], strict=True):
+            require_values(column, f"{name} of {self.place}")
         X = self.X
         if sparse.issparse(X):
             X = sparse.csr_array(X, dtype=np.float64)
-        elif not (isinstance(X, np.ndarray) and X.dtype in (np.float32, np.float64)):
+        elif not (type(X) is np.ndarray and X.dtype in (np.float32, np.float64)):
+            with said_of(self.place):
+                refuse_dates(X)
             X = as_float(X, f"X of {self.place}")
         y = None if self.y is None else np.asarray(column_or_1d(self.y, warn=True))
-        weight = None if self.weight is None else as_float(column_or_1d(self.weight), f"sample_weight of {self.place}")
+        weight = None if self.weight is None else column_or_1d(as_float(self.weight, f"sample_weight of {self.place}"))
         offset = None if self.offset is None else as_float(self.offset, f"offset of {self.place}")
         group = None if self.group is None else np.asarray(column_or_1d(self.group))
         return Part(X, y, weight, offset, group, self.place)

@@ -17,7 +17,7 @@ from sklearn.utils.validation import column_or_1d
 
 from properly.inputs.frames import in_microseconds, missing_in
 from properly.inputs.options import check_boolean, checked_count
-from properly.numeric.arrays import is_foreign, to_numpy
+from properly.numeric.arrays import is_foreign, require_values, to_numpy
 
 _MULTIPLIERS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)  # of the finaliser of splitmix64
 _STEP = 0x9E3779B97F4A7C15
@@ -65,6 +65,8 @@ class KeyedFolds:
         self, X: Any, y: Any = None, groups: ArrayLike | None = None
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
         """The numbers of the training rows and of the held-out rows, fold by fold."""
+        for name, given in (("X", X), ("groups", groups)):
+            require_values(given, name)
         fold = self.of_rows(X, None if groups is None else np.asarray(groups))
         for number in range(self.n_splits):
             yield np.flatnonzero(fold != number), np.flatnonzero(fold == number)
@@ -96,6 +98,7 @@ def checked_keys(groups: Any, n_rows: int) -> NDArray[Any] | None:
     """The key of every row, or None."""
     if groups is None:
         return None
+    require_values(groups, "groups")
     found = np.asarray(column_or_1d(to_numpy(groups) if is_foreign(groups) else groups))
     if len(found) != n_rows:
         raise ValueError(f"groups has {len(found)} rows, X has {n_rows}.")

@@ -25,7 +25,6 @@ from properly.inputs.frames import (
     is_frame,
     located,
     missing_in,
-    refuse_distributed,
 )
 from properly.inputs.weights import checked_offset
 from properly.numeric import functions as fn
@@ -38,8 +37,8 @@ from properly.numeric.arrays import (
     is_traced,
     namespace,
     refuse_booleans,
-    refuse_masked,
     require_real,
+    require_values,
     to_numpy,
 )
 
@@ -69,8 +68,8 @@ def checked_features(estimator: BaseEstimator, X: Any, *, reset: bool, finite: b
     if _is_plain(estimator, X, reset, finite and not reset):
         estimator.n_features_in_ = X.shape[1]
         return X
-    refuse_dates(X)
     with columns_named(X):
+        refuse_dates(X)
         if not is_frame(X) or hasattr(X, "iloc"):
             return validate_data(estimator, X, reset=reset, **options)
         names = column_names(X)  # of polars and pyarrow, where not every version of scikit-learn looks for them
@@ -252,8 +251,7 @@ def are_numbers(values: NDArray[Any]) -> bool:
 
 def _readable(estimator: Any, X: Any, with_categories: bool) -> Any:
     """Data frames and sparse matrices as they are, all else as an array; of two dimensions if it is not numeric."""
-    refuse_masked(X, "X")
-    refuse_distributed(X, "X")
+    require_values(X, "X")
     if is_frame(X) or sparse.issparse(X):
         return X
     # Of rows that mix text and numbers NumPy would make text.

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from properly.inputs.frames import column_at, column_names, is_frame
-from properly.numeric.arrays import refuse_masked
+from properly.numeric.arrays import require_values
 
 
 @contextmanager
 def columns_named(X: Any) -> Iterator[None]:
-    """An error of scikit-learn about NaN, infinity or text is given the column and row; masked entries are refused."""
-    refuse_masked(X, "X")
+    """An error of scikit-learn about NaN, infinity or text is given the column and row; X must have values."""
+    require_values(X, "X")
     if is_frame(X) and not len(column_names(X)):
         raise ValueError(f"Found array with 0 feature(s) (shape=({len(X)}, 0)) while a minimum of 1 is required.")
     try:

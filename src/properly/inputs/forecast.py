@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special as sc
 
-from properly.inputs.frames import missing_in, refuse_distributed
+from properly.inputs.frames import missing_in
 from properly.inputs.labels import check_lengths, forecast_labels
 from properly.inputs.options import checked_thresholds, numbered
 from properly.inputs.scores import BinarySample
@@ -24,6 +24,7 @@ from properly.numeric.arrays import (
     is_traced,
     namespace,
     require_one_library,
+    require_values,
     to_numpy,
 )
 from properly.numeric.functions import average, bincount, own_entries
@@ -223,7 +224,6 @@ def read_probabilities(p: ArrayLike, name: str = "p", *, keep_library: bool = Fa
     """(p, None) of one column, (p, 1 - p) of two, (p of shape (n, K), None) of more; of NumPy unless told otherwise."""
     if p is None:
         raise ValueError(f"{name} is None; the probabilities are needed.")
-    refuse_distributed(p, name)
     values = floats(**{name: p})[0]
     if is_traced(values) or not keep_library:
         values = to_numpy(values)
@@ -295,6 +295,7 @@ def read_clusters(cluster: ArrayLike, forecast: Forecast) -> NDArray[Any]:
 
 
 def _a_label_each(labels: ArrayLike, forecast: Forecast, name: str) -> NDArray[Any]:
+    require_values(labels, name)
     found = np.asarray(labels)
     if found.dtype.kind in "US" and isinstance(labels, list | tuple):
         found = np.array(labels, dtype=object)  # NumPy would make the text "nan" of a missing value among texts

@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from properly.numeric.arrays import require_values
+
 ColumnName = Any  # of a data frame usually text, of an array a number
 
 
@@ -21,18 +23,9 @@ def is_frame(X: Any) -> bool:
     return hasattr(X, "columns")
 
 
-def refuse_distributed(x: Any, name: str) -> None:
-    """Refuse data that are not in memory, where all rows are needed: they are not brought here without a word."""
-    package = type(x).__module__.partition(".")[0]
-    if package in ("dask", "pyspark", "properly"):
-        raise ValueError(
-            f"{name} is a {type(x).__name__} of {package}, which is not taken here; bring it to this "
-            "machine yourself if it fits into memory (Dask: compute(), Spark: toPandas())."
-        )
-
-
 def frame_or_array(X: Any) -> Any:
     """Data frames as they are, sparse matrices in rows, everything else as an array; of two dimensions."""
+    require_values(X, "X")
     if is_frame(X):
         return X
     table = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X)
@@ -73,6 +66,8 @@ def table_like(X: Any, columns: dict[ColumnName, NDArray[Any]]) -> Any:
 
 def stacked(background: Any, X: Any) -> Any:
     """The background on top of the records: arrays, or data frames with the columns of the background."""
+    require_values(background, "background")
+    require_values(X, "X")
     if not is_frame(background):
         points, records = frame_or_array(background), frame_or_array(X if not is_frame(X) else np.asarray(X))
         if points.shape[1] != records.shape[1]:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d
 
-from properly.inputs.frames import in_microseconds, missing_in, refuse_distributed
+from properly.inputs.frames import in_microseconds, missing_in
 from properly.numeric import functions as fn
 from properly.numeric.arrays import (
     anywhere,
@@ -20,8 +20,8 @@ from properly.numeric.arrays import (
     is_boolean,
     is_foreign,
     namespace,
-    refuse_masked,
     require_real,
+    require_values,
     to_numpy,
 )
 
@@ -133,8 +133,7 @@ def _column(y: Any, like: Any = None, *, warn: bool = True) -> NDArray[Any]:
     """
     if type(y) is np.ndarray and y.ndim == 1:
         return y
-    refuse_masked(y, "y")
-    refuse_distributed(y, "y")
+    require_values(y, "y")
     if is_foreign(y):
         require_real(y, "y")
         if y.ndim == 1 and is_foreign(like) and not _without_order(y):
@@ -199,6 +198,7 @@ def _completed(found: NDArray[Any], n_classes: int) -> NDArray[Any]:
 
 
 def _given(classes: ArrayLike, found: NDArray[Any], n_classes: int) -> NDArray[Any]:
+    require_values(classes, "classes")
     known = np.asarray(classes)
     if known.shape != (n_classes,) or len(np.unique(known)) != n_classes:
         raise ValueError(f"classes must be {n_classes} different labels, one for every class of p, got {classes!r}.")
@@ -223,7 +223,7 @@ def label_column(y: ArrayLike | None, n_rows: int) -> NDArray[Any]:
 def require_labels(y: Any) -> None:
     """Refuse None."""
     if y is None:
-        raise ValueError("fit requires y to be passed, but the target y is None; only a Stream has labels of its own.")
+        raise ValueError("fit requires y to be passed, but the target y is None.")
 
 
 def check_lengths(n_labels: int, n_rows: int, name: str = "X") -> None:
@@ -287,7 +287,7 @@ def positive_last(y: ArrayLike) -> NDArray[Any] | None:
     >>> positive_last(["Yes", "no", "no"]).tolist()
     ['no', 'Yes']
     """
-    found = found_classes(column_or_1d(y))
+    found = found_classes(_column(y, warn=False))
     if len(found) != 2:
         return None
     position = positive_of(found.tolist())

@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.linear_model._base import SparseCoefMixin
-from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from properly.classifier import LinkScoreClassifier, chosen
+from properly.classifier import LinkScoreClassifier, accuracy, chosen
 from properly.engines import Engine, by_parts, prediction_engine, training_engine
 from properly.inputs.features import checked_array
 from properly.inputs.labels import require_two_classes
@@ -33,7 +32,7 @@ from properly.linear.fitting import (
 from properly.links import Link, Logit
 from properly.losses.softmax import AnyComposite
 from properly.numeric import functions as fn
-from properly.numeric.arrays import Array, constant, is_foreign, to_numpy
+from properly.numeric.arrays import Array, constant, is_foreign
 from properly.numeric.limits import FARTHEST
 from properly.solvers import Solution
 
@@ -50,6 +49,7 @@ class LinearPredictor(SparseCoefMixin, LinkScoreClassifier):
     """
 
     only_two_classes: ClassVar[bool] = False
+    _takes_parts = True
 
     coef_: Array
     intercept_: Array
@@ -105,12 +105,14 @@ class LinearPredictor(SparseCoefMixin, LinkScoreClassifier):
         return chosen(self.decision_function(X, offset), self.classes_)
 
     def score(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, offset: ArrayLike | None = None
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
     ) -> float:
         """The accuracy of `predict`; use a proper score to judge the probabilities."""
-        arrays = (y, self.predict(X, offset), sample_weight)
-        labels, predicted, weight = (to_numpy(x) if is_foreign(x) else x for x in arrays)
-        return float(accuracy_score(labels, predicted, sample_weight=weight))
+        return accuracy(self, X, y, sample_weight, offset=offset)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -15,6 +15,7 @@ from properly.inputs.options import choose
 from properly.maxent.maxent import Maxent
 from properly.maxent.proportions import checked_proportions
 from properly.maxent.sample import Sample
+from properly.numeric.arrays import require_values
 from properly.numeric.probabilities import Array
 from properly.prevalence.prior import adjusted, as_columns, as_prior, log_prior_ratio
 
@@ -224,6 +225,7 @@ def reweight(
     if not isinstance(maxent, EntropyWeightedMaxent):
         raise ValueError(f"maxent must be an EntropyWeightedMaxent, got {type(maxent).__name__}.")
     check_is_fitted(maxent)
+    require_values(X, "X")
     n_classes = len(maxent.classes_)
     p = np.asarray(classifier.predict_proba(X))
     if p.ndim != 2 or p.shape[1] != n_classes:

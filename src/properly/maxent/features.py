@@ -17,6 +17,7 @@ from properly.inputs.options import checked_count
 from properly.inputs.weights import row_weights
 from properly.maxent.design_matrix import ComputedMatrix, FeatureFormulas, KnotFeatures
 from properly.maxent.sample import UNLABELLED
+from properly.numeric.arrays import require_values
 from properly.numeric.probabilities import Array
 
 _KINDS = {"l": "linear", "q": "quadratic", "p": "product", "h": "hinge", "t": "threshold"}
@@ -227,6 +228,7 @@ def _n_presences(y: ArrayLike | None, weight: Array) -> float:
     """The weight of the labelled rows, of the rarest class if there are several; of all rows without y."""
     if y is None:
         return float(weight.sum())
+    require_values(y, "y")
     labels = np.asarray(y)
     labelled = (labels != UNLABELLED) & (weight > 0.0)
     _, codes = np.unique(labels[labelled], return_inverse=True)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from properly.inputs.frames import missing_in
 from properly.inputs.labels import checked_labels, label_column
 from properly.maxent.design_matrix import DesignMatrix
+from properly.numeric.arrays import require_values
 from properly.numeric.probabilities import Array
 
 UNLABELLED = -1  # the label of rows without one
@@ -53,6 +54,7 @@ def numbered(y: Any) -> tuple[Any, NDArray[Any] | None]:
     >>> numbered(np.array(["oak", -1, "ash"], dtype=object))
     (array([ 1, -1,  0]), array(['ash', 'oak'], dtype=object))
     """
+    require_values(y, "y")
     labels = np.array(y, dtype=object) if isinstance(y, list | tuple) else np.asarray(y)
     if labels.ndim != 1 or labels.dtype.kind not in "OU" or missing_in(labels).any():
         return y, None

@@ -29,6 +29,7 @@ from properly.maxent.features import MaxentFeatures
 from properly.maxent.proportions import checked_row_prevalence
 from properly.maxent.sample import Sample, checked_classes, numbered, pooled_sample
 from properly.maxent.solver import GOOD_ENOUGH
+from properly.numeric.arrays import require_values
 from properly.numeric.probabilities import Array
 from properly.prevalence.prior import as_prior
 
@@ -91,6 +92,7 @@ class SemiSupervisedClassifier(FittedScores):
     ) -> Self:
         """`fit` with the number of every row's site, if X alone does not tell which rows are one site."""
         self._check_parameters()
+        require_values(X, "X")
         n_rows = _num_samples(X)
         y, names = numbered(y)
         prevalence = self._row_prevalence(row_prevalence, n_rows)
@@ -134,6 +136,7 @@ class SemiSupervisedClassifier(FittedScores):
 
     def _design_matrix(self, X: Any, *, reset: bool = False) -> DesignMatrix:
         """The features of X; `reset` in a fit, which records the columns of X instead of comparing them."""
+        require_values(X, "X")
         if self.features_ is None:
             X = checked_features(self, X, reset=reset)
             if reset:

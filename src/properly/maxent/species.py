@@ -17,6 +17,7 @@ from properly.maxent.design_matrix import DesignMatrix
 from properly.maxent.features import MaxentFeatures, checked_kinds
 from properly.maxent.sample import UNLABELLED, pooled_sample
 from properly.maxent.semi_supervised import SemiSupervisedClassifier, warn_about
+from properly.numeric.arrays import require_values
 from properly.progress import tracked
 
 Model = TypeVar("Model", bound=SemiSupervisedClassifier)
@@ -84,6 +85,7 @@ def fit_species(
         raise ValueError(
             f"model must be Maxent, EntropyWeightedMaxent or ClassRobustLogisticRegression, got {type(model).__name__}."
         )
+    require_values(species, "species")
     names = column_or_1d(species)
     X = frame_or_array(X)
     check_consistent_length(X, names)

@@ -18,6 +18,7 @@ from properly.numeric.arrays import (
     is_foreign,
     namespace,
     require_one_library,
+    require_values,
     to_numpy,
 )
 from properly.numeric.functions import matmul
@@ -305,6 +306,7 @@ def _reject_costs(reject_cost: ArrayLike | None, n_rows: int) -> Array | None:
 
 
 def _labels(decisions: NDArray[np.intp], classes: ArrayLike, n_classes: int, may_reject: bool) -> NDArray[Any]:
+    require_values(classes, "classes")
     labels = np.asarray(classes)
     if labels.shape != (n_classes,):
         raise ValueError(f"classes must be {n_classes} labels, one for every class of p, got {classes!r}.")

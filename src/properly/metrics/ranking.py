@@ -12,12 +12,11 @@ from scipy import special as sc
 
 from properly.forecasts import read_binary
 from properly.inputs.forecast import Forecast
-from properly.inputs.frames import refuse_distributed
 from properly.inputs.options import CONFIDENCE, checked_confidence
 from properly.inputs.weights import are_counts, row_factor
 from properly.metrics.paired import PairedDifference
 from properly.metrics.thresholds import DistinctForecasts, distinct_forecasts, distinct_in_order
-from properly.numeric.arrays import Array, namespace
+from properly.numeric.arrays import Array, namespace, require_values
 from properly.numeric.functions import cumulative
 
 _ROUNDING = 1e-15  # of shares
@@ -126,7 +125,7 @@ def auc_difference(
     """
     z = float(sc.ndtri(0.5 + 0.5 * checked_confidence(confidence)))
     for name, p in (("p_a", p_a), ("p_b", p_b)):
-        refuse_distributed(p, name)
+        require_values(p, name)
     first, second = (read_binary(y, p, sample_weight, classes) for p in (p_a, p_b))
     (first, counts), (second, _) = _in_rows(first), _in_rows(second)
     apart = _row_placements(first) - _row_placements(second)

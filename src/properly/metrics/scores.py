@@ -11,10 +11,9 @@ from numpy.typing import ArrayLike
 from properly.forecasts import read_forecast
 from properly.forecasts.several import CountedForecast
 from properly.inputs.forecast import Forecast, read_probabilities
-from properly.inputs.frames import refuse_distributed
 from properly.inputs.weights import checked_weight
 from properly.losses import LogLoss, Loss, SquaredLoss, get_loss
-from properly.numeric.arrays import constant, namespace, require_one_library
+from properly.numeric.arrays import constant, namespace, require_one_library, require_values
 from properly.numeric.isotonic import pooled_blocks
 from properly.numeric.limits import EPS
 from properly.numeric.probabilities import Array, as_float, as_probabilities
@@ -45,7 +44,7 @@ def row_losses(y: ArrayLike, p: ArrayLike, loss: str | Loss = "log", *, classes:
     >>> row_losses([0, 1, 1], [0.25, 0.25, 1.0]).round(3)
     array([0.288, 1.386, 0.   ])
     """
-    refuse_distributed(p, "p")
+    require_values(p, "p")
     return losses_of(read_forecast(y, p, classes=classes, keep_library=True), get_loss(loss))
 
 
@@ -171,14 +170,14 @@ def skill_score(
     >>> skill_score([0, 1], [0.2, 0.9], reference=0.5)
     0.763...
     """
+    if reference is not None:
+        require_one_library(p=p, reference=reference)
     forecast = read_forecast(y, p, sample_weight, classes, keep_library=True)
     kind = get_loss(loss)
     score = score_of(forecast, kind)
     if reference is None:
         reference_score = base_score(forecast, kind)
     else:
-        refuse_distributed(p, "p beside a reference")
-        require_one_library(p=p, reference=reference)
         rows = constant(_as_rows(reference, np.shape(p)), forecast.p)
         reference_score = score_of(read_forecast(y, rows, sample_weight, classes, keep_library=True), kind)
     if score == reference_score or abs(score - reference_score) <= _ROUNDING * abs(reference_score) < math.inf:

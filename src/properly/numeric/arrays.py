@@ -77,6 +77,7 @@ def require_one_library(**inputs: Any) -> Any:
     """Refuse arrays of two libraries, on two devices or not dense; the first array that is not NumPy's, or None."""
     leader = first = None
     for name, x in inputs.items():
+        require_values(x, name)
         if leader is None and is_foreign(x):
             first, leader = name, x
     if leader is not None:
@@ -111,22 +112,42 @@ def as_float(x: ArrayLike, name: str) -> Array:
     """`x` as a NumPy array of float64, whatever it was."""
     if type(x) is np.ndarray and x.dtype == np.float64:
         return x
-    refuse_masked(x, name)
+    require_values(x, name)
     if is_foreign(x):
         x = to_numpy(x)
-    if getattr(getattr(x, "dtype", None), "kind", "") == "c":
+    if getattr(getattr(x, "dtype", None), "kind", "") in ("c", "m", "M"):
         raise ValueError(f"{name} must be real numbers, got an array of {x.dtype}.")  # type: ignore[union-attr]
     try:
+        if hasattr(x, "iloc"):  # of pandas, whose NA is no number to NumPy
+            return np.asarray(x.to_numpy(dtype=np.float64, na_value=np.nan))  # type: ignore[union-attr]
         return np.asarray(x, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} must be numbers, got a {type(x).__name__} that is not numeric.") from error
 
 
-def refuse_masked(x: Any, name: str) -> None:
-    """Masked entries are missing: NumPy would take what lies behind the mask."""
-    if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
-        row = int(np.argwhere(np.ma.getmaskarray(x))[0][0])
-        raise ValueError(f"{name} has masked entries, first in row {row}; drop such rows, or fill them with filled().")
+_ELSEWHERE = {"dask": "Dask", "pyspark": "Spark", "properly": "properly"}  # by package, whose types of rows they are
+
+
+def require_values(x: Any, name: str) -> None:
+    """Refuse what NumPy would make arrays of without a word: what lies behind a mask, and rows that are not in memory.
+
+    Whatever takes data of Dask or Spark looks for them before it comes here.
+    """
+    if isinstance(x, np.ndarray):
+        if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
+            row = int(np.argwhere(np.ma.getmaskarray(x))[0][0])
+            raise ValueError(
+                f"{name} has masked entries, first in row {row}; drop such rows, or fill them with filled()."
+            )
+        return
+    for kind in type(x).__mro__:
+        library = _ELSEWHERE.get(kind.__module__.partition(".")[0])
+        if library is not None:
+            raise ValueError(
+                f"{name} is of {library} ({type(x).__name__}), but rows must be in memory here; bring them there "
+                "yourself (Dask: compute(), Spark: toPandas()) if there is room. Linear models, calibrators, metrics, "
+                "diagnostics and audits take such data, if all that they are given is of that kind."
+            )
 
 
 def refuse_booleans(x: Any, name: str) -> None:
@@ -139,6 +160,7 @@ def refuse_booleans(x: Any, name: str) -> None:
 
 
 def _float_like(x: Any, leader: Any, name: str) -> Any:
+    require_values(x, name)
     xp = namespace(leader)
     if not is_foreign(x):
         return constant(as_float(x, name), leader)
@@ -258,6 +280,7 @@ def to_numpy(x: Any) -> NDArray[Any]:
     """The values of an array of any library, on the host."""
     if isinstance(x, _NUMPY):
         return np.asarray(x)
+    require_values(x, "an array")
     if is_traced(x):
         raise ValueError(
             f"this needs numbers, and an array of {_library(x)}, here of shape {x.shape}, has none before its graph "

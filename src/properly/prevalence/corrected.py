@@ -21,11 +21,12 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from properly.classifier import LogScoreClassifier, difference
+from properly.engines import PartitionedEngine, by_parts
 from properly.inputs.labels import label_column, require_several_classes
 from properly.inputs.options import choose
 from properly.inputs.unwrap import layers, weight_parameter
 from properly.inputs.weights import checked_weight
-from properly.numeric.arrays import Array, constant, floats, namespace
+from properly.numeric.arrays import Array, constant, floats, namespace, require_values
 from properly.prevalence.prior import as_prior, log_prior_ratio, shares_of, weighted_prior
 
 
@@ -141,6 +142,7 @@ class PriorCorrectedClassifier(MetaEstimatorMixin, LogScoreClassifier):
 
     def _labels(self, X: Any, y: ArrayLike | None) -> tuple[NDArray[Any], NDArray[Any]]:
         """The labels, and the sorted classes: those of a frozen estimator, or else those of y."""
+        require_values(X, "X")
         labels = label_column(y, _num_samples(X))
         found = classes = np.unique(labels)
         if isinstance(self.estimator, FrozenEstimator):
@@ -180,6 +182,15 @@ class PriorCorrectedClassifier(MetaEstimatorMixin, LogScoreClassifier):
         if len(self.classes_) == 2:
             return difference(log_p) + float(log_ratio[1] - log_ratio[0])
         return log_p + constant(log_ratio, log_p)
+
+    predict_proba = by_parts(LogScoreClassifier.predict_proba, PartitionedEngine)
+    predict_log_proba = by_parts(LogScoreClassifier.predict_log_proba, PartitionedEngine)
+    decision_function = by_parts(LogScoreClassifier.decision_function, PartitionedEngine)
+    predict = by_parts(LogScoreClassifier.predict, PartitionedEngine)
+
+    @property
+    def _takes_parts(self) -> bool:  # type: ignore[override]
+        return bool(getattr(self.estimator_, "_takes_parts", False))
 
     @property
     def n_features_in_(self) -> int:

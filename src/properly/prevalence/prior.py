@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from properly.inputs.forecast import read_probabilities
 from properly.inputs.labels import two_shares
 from properly.inputs.options import choose
-from properly.numeric.arrays import Array, as_float, columns_of, constant, floats, is_foreign, namespace, to_numpy
+from properly.numeric.arrays import Array, as_float, columns_of, constant, floats, namespace, require_values
 from properly.numeric.probabilities import unwrap
 
 SUM_TOLERANCE = 1e-6  # a prior that was typed in with six decimals
@@ -137,6 +137,7 @@ def weighted_prior(
     if isinstance(class_weight, str):
         weight = choose(class_weight, {"balanced": 1.0 / share}, "class_weight")
     elif isinstance(class_weight, Mapping):
+        require_values(classes, "classes")
         labels = np.arange(len(share)) if classes is None else np.asarray(classes)
         if len(labels) != len(share):
             raise ValueError(f"classes has {len(labels)} entries, but prior is for {len(share)}; name every class.")
@@ -191,7 +192,7 @@ def as_prior(prior: ArrayLike, n_classes: int | None, name: str, *, ends: bool =
 
 def as_columns(p: ArrayLike, name: str) -> Array:
     """Checked probabilities of shape (n, K); those of a second class, or a single one, become (n, 2)."""
-    values = to_numpy(p) if is_foreign(p) else as_float(p, name)
+    values = as_float(p, name)
     second, first = read_probabilities(values if values.ndim else values[None], name)
     return second if second.ndim == 2 else np.column_stack([1.0 - second if first is None else first, second])
 

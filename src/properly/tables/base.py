@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from properly.files import FORMATS, Format
 from properly.inputs.misuse import Misuse
 from properly.inputs.optional import require
+from properly.numeric.arrays import require_values
 
 
 class _Module:
@@ -43,6 +44,7 @@ def as_table(data: Any) -> Any:
     data : data frame, Arrow table or mapping
         What is converted.
     """
+    require_values(data, "the table")
     if isinstance(data, arrow.Table):
         return data
     if isinstance(data, arrow.RecordBatch):

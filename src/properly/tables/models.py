@@ -8,13 +8,14 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, TransformerMixin, clone
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, TransformerMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
-from properly.classifier import chosen
+from properly.classifier import AccuracyMixin, chosen
 from properly.inputs.features import checked_array
+from properly.inputs.finite import columns_named
 from properly.inputs.weights import checked_weight
 from properly.numeric.arrays import Array, beside, columns_at, columns_of, constant, is_foreign, namespace
 from properly.tables.encoder import TableEncoder
@@ -55,7 +56,9 @@ class LinearFeatures(TransformerMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn means, scales and levels; weight 2 means the row twice."""
-        numeric, coded = self._split(validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan"))
+        with columns_named(X):
+            X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
+        numeric, coded = self._split(X)
         weight = checked_weight(sample_weight, len(numeric), positive_sum=True)
         weight = np.ones(len(numeric)) if weight is None else weight
         missing = np.isnan(numeric)
@@ -80,7 +83,8 @@ class LinearFeatures(TransformerMixin, BaseEstimator):
         if is_foreign(X):
             X, _ = checked_array(self, X, missing=True)
         else:
-            X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
+            with columns_named(X):
+                X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
         xp, (numeric, coded) = namespace(X), self._split(X)
         missing = xp.isnan(numeric)
         scaled = (numeric - constant(self.mean_, X)) / constant(self.scale_, X)
@@ -154,7 +158,7 @@ class _ThroughTransformer(BaseEstimator):
         return self._asked("decision_function", X, options)
 
 
-class WithFeatures(ClassifierMixin, MetaEstimatorMixin, _ThroughTransformer):
+class WithFeatures(AccuracyMixin, MetaEstimatorMixin, _ThroughTransformer):
     """A transformer and a classifier as one classifier, like a pipeline, but with weights for both.
 
     Parameters

@@ -21,7 +21,7 @@ from properly.inputs.options import check_interval, checked_count
 from properly.inputs.weights import checked_class_weights, checked_weight
 from properly.losses import Loss, get_loss
 from properly.numeric import functions as fn
-from properly.numeric.arrays import Array
+from properly.numeric.arrays import Array, require_values
 from properly.tree.averaging import averaged_over_prunings, most_probable_shrinkage, without_improbable_splits
 from properly.tree.binning import bin_categories, bin_numbers, exact_weights
 from properly.tree.display import LabelledTree, draw
@@ -253,6 +253,7 @@ class ProperTreeClassifier(LogScoreClassifier):
     def _grown(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> tuple[Tree, Array]:
         """The tree before pruning, and at how many places each feature can be cut; records classes and features."""
         impurity = Impurity(get_loss(self.loss))
+        require_values(X, "X")
         classes, codes = checked_labels(y)
         values, label, categories = training_table(self, X, codes, self.categorical_features, **_FEATURES_AS)
         values, label = _dense(values), label.astype(np.intp)
