@@ -1,5 +1,6 @@
 """Dask: what stays on the workers, what is refused, and what happens when workers or the scheduler die."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -8,11 +9,16 @@ import time
 
 import numpy as np
 import pytest
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
 
+from properly.calibration import CalibratedClassifier
 from properly.engines.dask import DaskEngine
 from properly.linear import ProperLinearClassifier
+from properly.prevalence import PriorCorrectedClassifier
 from properly.tree import ProperTreeClassifier
 
+dask = pytest.importorskip("dask", reason='Dask is not installed: pip install "properly[dask]"')
 da = pytest.importorskip("dask.array", reason='Dask is not installed: pip install "properly[dask]"')
 distributed = pytest.importorskip("distributed", reason='Dask is not installed: pip install "properly[dask]"')
 pytestmark = pytest.mark.xdist_group("dask")
@@ -55,6 +61,28 @@ def test_predictions_are_lazy(dask_client):
     np.testing.assert_array_equal(lazy[1].compute(), model.predict(X))
 
 
+@pytest.mark.parametrize("kind", [CalibratedClassifier, PriorCorrectedClassifier])
+def test_predictions_are_lazy_through_other_classifiers(dask_client, monkeypatch, kind):
+    def brought_here(*_, **__):
+        raise AssertionError("the data were brought to the client")
+
+    new, labels = dask_of(X, Y)
+    of_parts = kind(ProperLinearClassifier(class_weight="balanced")).fit(X, Y)
+    methods = ("predict_proba", "predict", "decision_function", "predict_log_proba")
+    with monkeypatch.context() as patched:
+        patched.setattr(da.Array, "__array__", brought_here)
+        patched.setattr(da.Array, "compute", brought_here)
+        lazy = {name: getattr(of_parts, name)(new) for name in methods}
+        assert of_parts.score(new, labels) == pytest.approx(of_parts.score(X, Y))
+        of_rows = kind(FrozenEstimator(LogisticRegression().fit(X, Y))).fit(X, Y)
+        with pytest.raises(ValueError, match=r"X is of Dask \(Array\), but rows must be in memory here"):
+            of_rows.predict_proba(new)
+        with pytest.raises(ValueError, match=r"X is of Dask \(Array\), but rows must be in memory here"):
+            of_rows.score(new, labels)
+    for name, found in lazy.items():
+        np.testing.assert_allclose(found.compute(), getattr(of_parts, name)(X), rtol=1e-12)
+
+
 def test_chunks_need_not_agree(dask_client):
     new, weight = np.asfortranarray(X).astype(np.float32), np.ones(2000)
     model = ProperLinearClassifier(tol=1e-12).fit(
@@ -79,6 +107,73 @@ def test_what_is_refused(dask_client):
         ProperLinearClassifier().fit(da.zeros((2000, 0), chunks=(300, 0)), labels)
     with pytest.raises(ValueError, match="X must have two dimensions, got 3; reshape it"):
         ProperLinearClassifier().fit(new[:, :, None], labels)
+
+
+def test_what_is_behind_a_mask_is_no_value(dask_client):
+    new, labels, weight = dask_of(X, Y, np.ones(2000))
+    with pytest.raises(ValueError, match="X of part 0 of X has masked entries, first in row"):
+        ProperLinearClassifier().fit(da.ma.masked_greater(new, 2.0), labels)
+    with pytest.raises(ValueError, match="y of part 0 of X has masked entries, first in row"):
+        ProperLinearClassifier().fit(new, da.ma.masked_equal(labels, 1))
+    with pytest.raises(ValueError, match="sample_weight of part 2 of X has masked entries, first in row 0"):
+        ProperLinearClassifier().fit(new, labels, da.ma.masked_where(da.arange(2000, chunks=300) >= 600, weight))
+    with pytest.raises(ValueError, match=r"X of part \d of X has masked entries"):
+        ProperLinearClassifier().fit(X, Y).predict_proba(da.ma.masked_greater(new, 2.0)).compute()
+
+
+def test_dates_are_no_numbers(dask_client):
+    new, labels = dask_of(X.astype("datetime64[ns]"), Y)
+    with pytest.raises(ValueError, match=r"column 0 holds dates or times, .* \(in part 0 of X\)"):
+        ProperLinearClassifier().fit(new, labels)
+
+
+def test_missing_values_of_pandas_are_named(dask_client):
+    dd, pd = pytest.importorskip("dask.dataframe"), pytest.importorskip("pandas")
+    table = pd.DataFrame(X, columns=list("abc")).astype("Float64")
+    whole = dd.from_pandas(table.assign(y=Y), npartitions=2)
+    model = ProperLinearClassifier(tol=1e-12).fit(whole[list("abc")], whole["y"])
+    np.testing.assert_allclose(model.coef_, ProperLinearClassifier(tol=1e-12).fit(X, Y).coef_, atol=1e-9)
+    gaps = dd.from_pandas(table.mask(table > 2.0).assign(y=Y), npartitions=2)
+    with pytest.raises(ValueError, match="X of part 0 of X contains NaN or infinity in column 'a'; drop or impute"):
+        ProperLinearClassifier().fit(gaps[list("abc")], gaps["y"])
+
+
+def test_what_is_no_collection_of_rows(dask_client):
+    bag = pytest.importorskip("dask.bag")
+    new, labels = dask_of(X, Y)
+    with pytest.raises(ValueError, match="X must be a Dask array, data frame or series, got a DelayedLeaf; make one"):
+        ProperLinearClassifier().fit(dask.delayed(X), labels)
+    with pytest.raises(ValueError, match="got a Delayed"):
+        ProperLinearClassifier().fit(X, Y).predict_proba(dask.delayed(X))
+    with pytest.raises(ValueError, match="X must be a Dask array, data frame or series, got a Bag"):
+        ProperLinearClassifier().fit(bag.from_sequence([1, 2]), labels)
+    with pytest.raises(ValueError, match="y must be a Dask array or series, like X, got a Delayed"):
+        ProperLinearClassifier().fit(new, dask.delayed(Y))
+
+
+def test_errors_of_rows_are_not_logged_by_the_workers(dask_client, caplog):
+    """They come back as results."""
+    new, labels = dask_of(np.where(X > 3.0, np.nan, X), Y)
+    dask_client.run(_remember_warnings)
+    with pytest.raises(ValueError, match="contains NaN or infinity in column"):
+        ProperLinearClassifier().fit(new, labels)
+    with pytest.raises(ValueError, match="masked entries"):
+        ProperLinearClassifier().fit(da.ma.masked_greater(new, 2.0), labels)
+    assert not any(dask_client.run(_remembered).values())
+
+
+def _remember_warnings():
+    import logging
+    import logging.handlers
+
+    logging.remembered = logging.handlers.MemoryHandler(1000, flushLevel=100)
+    logging.getLogger("distributed.worker").addHandler(logging.remembered)
+
+
+def _remembered():
+    import logging
+
+    return [each.getMessage() for each in logging.remembered.buffer if each.levelno >= logging.WARNING]
 
 
 @pytest.mark.parametrize("kind", ["str", "category", "datetime64[ns]"])
@@ -174,6 +269,19 @@ def test_a_worker_that_is_killed_changes_nothing():
         timer.join()
     np.testing.assert_array_equal(model.coef_, undisturbed.coef_)
     np.testing.assert_array_equal(model.intercept_, undisturbed.intercept_)
+
+
+def die(block):
+    os._exit(1)
+
+
+def test_workers_that_die_each_time_are_reported():
+    options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": ":0"}
+    allowed = dask.config.set({"distributed.scheduler.allowed-failures": 0})
+    with allowed, distributed.LocalCluster(**options) as cluster, distributed.Client(cluster):
+        new, labels = dask_of(X, Y)
+        with pytest.raises(RuntimeError, match=r"workers of Dask died whenever .* make smaller partitions"):
+            ProperLinearClassifier().fit(new.map_blocks(die, dtype=np.float64, meta=np.empty((0, 3))), labels)
 
 
 _CLUSTER = """

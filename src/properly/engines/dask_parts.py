@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from properly.engines.description import Part
-from properly.engines.room import reuse_memory
+from properly.engines.dask_tasks import applied, loaded
 from properly.inputs.frames import is_frame
 from properly.inputs.optional import require
 
@@ -20,6 +20,11 @@ class DaskParts:
 
     def __init__(self, X: Any, **columns: Any) -> None:
         self.feature_names = None
+        if not _is_collection(X):
+            raise ValueError(
+                f"X must be a Dask array, data frame or series, got a {type(X).__name__}; make one of it with "
+                "dask.array.from_delayed or dask.dataframe.from_delayed."
+            )
         if is_frame(X):
             named = X.ndim == 2 and all(isinstance(name, str) for name in X.columns)
             X = _checked(X if X.ndim == 2 else X.to_frame())
@@ -32,15 +37,15 @@ class DaskParts:
         unknown = np.isnan(self.chunks).any() or sparse.issparse(X._meta)  # of sparse rows their entries count
         self.shape = None if unknown else (sum(self.chunks), X.shape[1])
         aligned = [self._aligned(values, name) for name, values in columns.items()]
-        loaded = require("dask", "dask").delayed(_loaded)
+        load = require("dask", "dask").delayed(loaded)
         parts = zip(_delayed(X), *aligned, strict=True)
-        self.parts: list[Any] = [loaded(f"part {number} of X", *part) for number, part in enumerate(parts)]
+        self.parts: list[Any] = [load(f"part {number} of X", *part) for number, part in enumerate(parts)]
 
     def _aligned(self, values: Any, name: str) -> list[Any]:
         """The parts of labels, weights or offsets that belong to those of X."""
         if values is None:
             return [None] * len(self.chunks)
-        if not hasattr(values, "to_delayed"):
+        if not _is_collection(values):
             raise ValueError(f"{name} must be a Dask array or series, like X, got a {type(values).__name__}.")
         if hasattr(values, "rechunk") and not np.isnan((*self.chunks, *values.chunks[0])).any():
             if sum(values.chunks[0]) != sum(self.chunks):
@@ -50,6 +55,11 @@ class DaskParts:
         if len(parts) != len(self.chunks):
             raise ValueError(f"{name} has {len(parts)} partitions, X has {len(self.chunks)}; give both the same ones.")
         return parts
+
+
+def _is_collection(x: Any) -> bool:
+    """Whether x is an array, a frame or a series: a `Delayed` seems to have all attributes, a bag has no axes."""
+    return hasattr(type(x), "to_delayed") and hasattr(type(x), "ndim")
 
 
 def _checked(frame: Any) -> Any:
@@ -68,14 +78,10 @@ def _delayed(values: Any) -> list[Any]:
 
 def lazily(function: Callable[[Any, int], Any], parts: Sequence[Any], chunks: Sequence[int], nothing: Any) -> Any:
     """A dask array of what a function gives for every part, of which nothing is computed yet."""
-    work, array = require("dask", "dask").delayed(function, pure=False), require("dask.array", "dask")
+    work = require("dask", "dask").delayed(partial(applied, function), pure=False)
+    array = require("dask.array", "dask")
     results = [
         array.from_delayed(work(part, number), (rows, *nothing.shape[1:]), meta=nothing)
         for number, (part, rows) in enumerate(zip(parts, chunks, strict=True))
     ]
     return array.concatenate(results, allow_unknown_chunksizes=True)
-
-
-def _loaded(place: str, X: Any, y: Any, weight: Any, offset: Any, group: Any) -> Part:
-    reuse_memory()
-    return Part(X, y, weight, offset, group, place).converted()
