@@ -15,6 +15,7 @@ from properly.crossfit import (
     time_folds,
 )
 from properly.inputs.misuse import Misuse
+from properly.inputs.weights import unit_of
 
 
 @pytest.mark.parametrize(("counts", "n_folds"), [([97, 50, 3], 3), ([1000, 13, 7], 5)])
@@ -81,16 +82,21 @@ def test_few_groups_of_a_kind_do_not_take_folds_away():
     assert all(len(set(folds[groups == group])) == 1 for group in range(40))
 
 
+def test_counted_rows_are_divided_as_their_effective_number():
+    codes, weight, unit = np.array([0, 1, 1, 0]), np.array([20.0, 9.0, 8.0, 3.0]), np.array([0.5, 1.5, 7.8, 1.5])
+    place, _, parts = divided_rows(codes, np.arange(2), 5, 0, weight, unit)
+    np.testing.assert_allclose(np.bincount(place, parts), weight)
+    assert np.bincount(place).tolist() == [5, 5, 1, 2]
+    assert np.all(parts / unit[place] > 0.99)
+
+
 def test_copies_of_a_row_are_divided_among_folds():
     codes, weight = np.array([0, 1, 1, 0]), np.array([40.0, 9.0, 1.0, 3.0])
-    place, folds, parts, rows = divided_rows(codes, np.arange(2), 5, 0, weight)
-    assert rows is None
+    place, folds, parts = divided_rows(codes, np.arange(2), 5, 0, weight)
     np.testing.assert_array_equal(np.bincount(place, parts), weight)
     for code, total in ((0, 43), (1, 10)):
         assert np.ptp(np.bincount(folds[codes[place] == code], parts[codes[place] == code], 5)) <= (total % 5 > 0)
-    for undivided in (None, np.ones(4), 1.5 * weight):
-        whole = divided_rows(
-            np.tile(codes, 5), np.arange(2), 5, 0, None if undivided is None else np.tile(undivided, 5)
-        )
+    for undivided in (None, np.ones(20), np.tile(1.5 * weight, 5)):
+        whole = divided_rows(np.tile(codes, 5), np.arange(2), 5, 0, undivided, unit_of(undivided))
         assert whole.place == slice(None)
         np.testing.assert_array_equal(whole.folds, stratified_folds(np.tile(codes, 5), np.arange(2), 5, 0))

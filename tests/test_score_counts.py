@@ -37,6 +37,9 @@ def test_exact_counts(weight):
         np.testing.assert_array_equal(counts.score, distinct)
         np.testing.assert_array_equal(counts.rows, np.bincount(place))
         np.testing.assert_allclose(counts.weight, np.bincount(place, mass[rows]), rtol=1e-13)
+        if weight is not None:
+            squares = np.bincount(place, np.square(mass[rows]))
+            np.testing.assert_allclose(counts.weight * counts.unit, squares, rtol=1e-13)
 
 
 @pytest.mark.parametrize("score", [P, np.log(P / (1 - P)), 1e6 + P, 1.0 - P], ids=["p", "log-odds", "far", "1 - p"])
@@ -56,6 +59,31 @@ def test_compressed_counts(score, monkeypatch):
         assert counts.rows @ counts.score == pytest.approx(exact.sum(), rel=1e-12)
         size = np.minimum(exact, 1.0 - exact) if whole.of_probabilities else np.abs(exact)
         assert np.all(np.abs(np.repeat(counts.score, counts.rows.astype(int)) - exact) <= whole.width * size)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-290, 1e290])
+def test_squared_weights_of_cells(scale, monkeypatch):
+    """Their sums stay what they are, although no float64 could hold a square."""
+    monkeypatch.setattr(score_counts, "ROOM", 2000)
+    found = reduce(add, in_parts([9_000, 31_000], P, scale * WEIGHT))
+    assert not found.exact
+    entries = found.entries()
+    share = np.square(WEIGHT).sum() / WEIGHT.sum()
+    assert entries.weight @ (entries.unit / scale) / entries.weight.sum() == pytest.approx(share, rel=1e-12)
+    equal = reduce(add, in_parts([9_000, 31_000], P, np.full(len(P), 0.3))).entries()
+    assert np.all(equal.unit == 0.3)
+
+
+def test_whether_weights_are_numbers_of_rows():
+    """All must be whole; a part without weights has weights of 1."""
+    kind, cut = np.zeros(4, dtype=int), np.array([0.1, 0.1, 0.2, 0.2])
+    weights = None, np.array([2.0, 2.0, 2.0, 2.0]), np.array([1.0, 3.0, 1.0, 1.5])
+    none, whole, half = (ScoreCounts.of(cut, kind, weight) for weight in weights)
+    assert none.entries().unit is None
+    assert (none + whole).whole
+    assert (none + whole).entries().unit is None
+    for found in (none + half, half + none):
+        np.testing.assert_allclose(found.entries().unit, [12.0 / 6.0, 5.25 / 4.5])
 
 
 def test_no_more_digits_are_dropped_than_necessary(monkeypatch):

@@ -12,7 +12,6 @@ from sklearn.model_selection import StratifiedKFold
 from properly.calibration.base import Calibrator
 from properly.calibration.methods import calibrator_of
 from properly.inputs.misuse import Misuse
-from properly.inputs.weights import are_counts
 from properly.numeric.probabilities import Array
 
 Mask = NDArray[np.bool_]
@@ -94,7 +93,18 @@ class DividedRows(NamedTuple):
     place: NDArray[np.intp] | slice  # the row that each is a part of
     folds: NDArray[Any]
     weight: Array | None
-    rows: Array | None  # how many rows each stands for, if they were counted
+
+
+def copies(weight: Array | None, unit: Array | None) -> Array | None:
+    """How many rows alike each stands for; `unit` is what one of them weighs, as of `properly.inputs.weights.unit_of`.
+
+    Of counted rows of unequal weights it is the effective number: if as many as were counted were divided among folds,
+    each of the mean weight, a part of the row that has most of the weight would be in every fold.
+
+    >>> copies(np.array([3.0, 2.0]), None), copies(np.array([4.2, 2.5]), np.array([1.4, 2.5]))
+    (array([3., 2.]), array([3., 1.]))
+    """
+    return weight if weight is None or unit is None else np.maximum(np.rint(weight / unit), 1.0)
 
 
 def divided_rows(
@@ -103,21 +113,18 @@ def divided_rows(
     cv: int,
     random_state: int,
     weight: Array | None = None,
-    rows: Array | None = None,
+    unit: Array | None = None,
 ) -> DividedRows:
-    """The folds of `stratified_folds`, among which the copies of a row are divided as other rows are.
+    """The folds of `stratified_folds`, among which the `copies` of a row are divided as other rows are.
 
-    A row has copies if it stands for as many `rows`, or else if all weights are whole numbers. Rows of other weights,
-    and those without, are not divided.
-
-    >>> divided_rows(np.array([0, 1]), np.array(["no", "yes"]), 2, 0, np.array([3.0, 2.0]))[:3]
+    >>> divided_rows(np.array([0, 1]), np.array(["no", "yes"]), 2, 0, np.array([3.0, 2.0]))[:]
     (array([0, 0, 1, 1]), array([0, 1, 0, 1]), array([2., 1., 1., 1.]))
     """
-    counts = weight if rows is None and are_counts(weight) else rows
-    if counts is None or weight is None or (rows is None and counts.max() == 1.0):
-        return DividedRows(slice(None), stratified_folds(codes, classes, cv, random_state), weight, rows)
+    counts = copies(weight, unit)
+    if weight is None or counts is None or counts.max() == 1.0:
+        return DividedRows(slice(None), stratified_folds(codes, classes, cv, random_state), weight)
     place, folds, part = divided_counts(codes, counts, len(classes), cv, random_state)
-    return DividedRows(place, folds, weight[place] * part / counts[place], None if rows is None else part)
+    return DividedRows(place, folds, weight[place] * part / counts[place])
 
 
 def grouped_folds(

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from properly.inputs.weights import are_counts
 from properly.kernels import Statistic
 from properly.numeric.probabilities import Array
 
@@ -22,11 +23,16 @@ ROOM = 2**20  # so many pairs of a score and a kind of row are held apart
 
 
 class Counts(NamedTuple):
-    """The distinct scores of some rows from small to large; at each the number of rows, and their weight."""
+    """The distinct scores of some rows from small to large; at each the number of rows, and their weight.
+
+    Σw² of the rows is the product of the weight and the `unit`, Σw²/Σw, the weighted mean of what one row weighs: None
+    of rows without weights, which weigh 1.
+    """
 
     score: Array
     rows: Array
     weight: Array
+    unit: Array | None
 
     @classmethod
     def of(cls, score: Array, weight: Array | None) -> Self:
@@ -35,19 +41,19 @@ class Counts(NamedTuple):
             score = np.sort(score)
             begins = _begins(score)
             rows = np.diff(begins, append=len(score)).astype(np.float64)
-            return cls(score[begins], rows, rows)
+            return cls(score[begins], rows, rows, None)
         kept = np.flatnonzero(weight)
         order = kept[np.argsort(score[kept], kind="stable")]
-        score, weight = score[order], weight[order]
-        begins = _begins(score)
-        return cls(score[begins], np.diff(begins, append=len(score)).astype(np.float64), _summed(weight, begins))
+        weight = weight[order]
+        return cls(score[order], np.ones(len(order)), weight, weight).merged(0)
 
     def joined(self, other: Self, digits: int) -> Self:
         """Those of the rows of both."""
-        both = (np.concatenate(pair) for pair in zip(self, other, strict=True))
-        score, rows, weight = both
+        score, rows, weight = (np.concatenate(pair) for pair in zip(self[:3], other[:3], strict=True))
+        unit = _units([self, other])
         order = np.argsort(score, kind="stable")  # which merges two sorted parts
-        return type(self)(score[order], rows[order], weight[order]).merged(digits)
+        unit = None if unit is None else unit[order]
+        return type(self)(score[order], rows[order], weight[order], unit).merged(digits)
 
     def merged(self, digits: int) -> Self:
         """Scores of a cell as one, at their weighted mean; a cell is what agrees in all but the last binary digits."""
@@ -55,21 +61,21 @@ class Counts(NamedTuple):
         begins = _begins(cell)
         if len(begins) == len(cell):
             return self
-        low, high = self.score[begins], self.score[np.append(begins[1:], len(cell)) - 1]
         weight = _summed(self.weight, begins)
         share = self.weight / np.repeat(weight, np.diff(begins, append=len(cell)))
-        mean = np.clip(_summed(share * self.score, begins), low, high)  # in spite of rounding it stays in its cell
-        return type(self)(mean, _summed(self.rows, begins), weight)
+        unit = None if self.unit is None else _means(self.unit, share, begins)
+        return type(self)(_means(self.score, share, begins), _summed(self.rows, begins), weight, unit)
 
 
 class Entries(NamedTuple):
-    """The number of rows, and their weight, for every kind of row and every score that it has."""
+    """The number of rows, their weight and its unit for every kind of row and every score that it has."""
 
     kinds: tuple[Hashable, ...]
     kind: NDArray[np.intp]  # its position among them
     score: Array
     rows: Array
     weight: Array
+    unit: Array | None  # None: weights are numbers of rows
 
 
 @dataclass(frozen=True)
@@ -97,6 +103,7 @@ class ScoreCounts(Statistic):
     kinds: Mapping[Any, Counts]
     digits: int = 0  # binary ones that are dropped
     of_probabilities: bool = True  # whether all scores lie in [0, 1]
+    whole: bool = True  # whether all weights are whole, and so numbers of rows
     room: int = field(default=ROOM, repr=False)
 
     @classmethod
@@ -109,7 +116,7 @@ class ScoreCounts(Statistic):
             if len(rows):
                 kinds[name] = Counts.of(score[rows], None if weight is None else weight[rows])
         of_probabilities = not len(score) or bool(score.min() >= 0.0 and score.max() <= 1.0)
-        return cls(kinds, 0, of_probabilities, ROOM)._fitting()
+        return cls(kinds, 0, of_probabilities, are_counts(weight), ROOM)._fitting()
 
     def named(self, names: Sequence[Hashable]) -> Self:
         """With other names for the kinds than their numbers."""
@@ -130,7 +137,8 @@ class ScoreCounts(Statistic):
         `groups` are those of the kinds, if each shall have means of its own.
         """
         kind = np.repeat(np.arange(len(self.kinds)), [len(counts.score) for counts in self.kinds.values()])
-        score, rows, weight = (np.concatenate(column) for column in zip(*self.kinds.values(), strict=True))
+        parts = list(self.kinds.values())
+        score, rows, weight = (np.concatenate(column) for column in zip(*(each[:3] for each in parts), strict=True))
         if not self.exact:
             _, cell = np.unique(_cells(score, self.digits), return_inverse=True)
             if groups is not None:
@@ -142,15 +150,15 @@ class ScoreCounts(Statistic):
             np.minimum.at(lowest, cell, score)
             np.maximum.at(highest, cell, score)
             score = np.clip(mean, lowest, highest)[cell]  # a mean of ones is 1
-        return Entries(tuple(self.kinds), kind, score, rows, weight)
+        return Entries(tuple(self.kinds), kind, score, rows, weight, None if self.whole else _units(parts))
 
     def __add__(self, other: Self) -> Self:
         digits = max(self.digits, other.digits)
         kinds = dict(self._with(digits).kinds)
         for name, counts in other._with(digits).kinds.items():
             kinds[name] = kinds[name].joined(counts, digits) if name in kinds else counts
-        of_probabilities = self.of_probabilities and other.of_probabilities
-        return type(self)(kinds, digits, of_probabilities, min(self.room, other.room))._fitting()
+        of_probabilities, whole = self.of_probabilities and other.of_probabilities, self.whole and other.whole
+        return type(self)(kinds, digits, of_probabilities, whole, min(self.room, other.room))._fitting()
 
     def _with(self, digits: int) -> Self:
         if digits == self.digits:
@@ -189,6 +197,19 @@ def _cells(score: Array, digits: int) -> NDArray[Any]:
 def _begins(cell: NDArray[np.generic]) -> NDArray[np.intp]:
     """Where each of equal neighbours begins."""
     return np.flatnonzero(np.concatenate([[True], cell[1:] != cell[:-1]])[: len(cell)])
+
+
+def _units(parts: Sequence[Counts]) -> Array | None:
+    """Those of all parts, one after the other."""
+    if all(part.unit is None for part in parts):
+        return None
+    return np.concatenate([np.ones(len(part.score)) if part.unit is None else part.unit for part in parts])
+
+
+def _means(x: Array, share: Array, begins: NDArray[np.intp]) -> Array:
+    """The weighted means of the cells, which in spite of rounding lie between the smallest and the largest in them."""
+    low, high = (ufunc.reduceat(x, begins) for ufunc in (np.minimum, np.maximum))
+    return np.clip(_summed(share * x, begins), low, high)
 
 
 def _summed(x: Array, begins: NDArray[np.intp]) -> Array:

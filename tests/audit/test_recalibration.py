@@ -7,6 +7,7 @@ from properly.audit.recalibration import Bins, divide, recalibrate, recalibrate_
 from properly.calibration import AutoCalibration
 from properly.crossfit import stratified_folds
 from properly.inputs.forecast import Forecast
+from properly.inputs.weights import unit_of
 from properly.metrics import log_loss
 
 
@@ -28,7 +29,7 @@ def recalibrated(y, p, random_state=0):
 
 
 def several(codes, p, weight=None):
-    return Forecast(codes, p, None, weight, np.arange(p.shape[1]))
+    return Forecast(codes, p, None, weight, np.arange(p.shape[1]), unit=unit_of(weight))
 
 
 def test_every_row_is_recalibrated_by_other_folds():

@@ -77,6 +77,23 @@ def test_audit(folder):
     assert "rows" in (folder.parent / "audit.html").read_text(encoding="utf-8")
 
 
+def test_weights_that_are_not_whole_of_rows_with_ties(folder):
+    table = FRAME.assign(p=FRAME["p"].round(2).clip(0.01, 0.99), w=np.random.default_rng(1).exponential(size=N))
+    for path in folder.rglob("*.*"):
+        part = table[1000 * int(path.stem) : 1000 * (int(path.stem) + 1)]
+        part.to_csv(path, index=False) if path.suffix == ".csv" else part.to_parquet(path)
+    table.to_parquet("whole.parquet")
+    options = {"target": "y", "probability": "p", "group": "g", "weight": "w"}
+    whole, found = (audit_table(each, **options) for each in ("whole.parquet", folder))
+    same(numbers(found), numbers(whole))
+    whole, found = (
+        calibrate_table(each, target="y", score="p", weight="w", method="platt", output="found.skops")
+        for each in ("whole.parquet", folder)
+    )
+    assert found["log_loss_constant"] == pytest.approx(whole["log_loss_constant"])
+    assert found["log_loss_after"] == pytest.approx(whole["log_loss_after"], rel=0.01)
+
+
 @pytest.mark.parametrize("costs", [None, "0:1:4,1:0:1,4:1:0"])
 def test_audit_of_several_classes(folder, costs):
     """All rows are drawn, so nothing is lost."""

@@ -139,3 +139,12 @@ def test_groups_of_one_class_with_fractional_weights():
         group, p = rng.integers(0, 40, 2000), 0.01 * rng.random(2000)
         result = by_group(rng.random(2000) < p, p, group, sample_weight=rng.uniform(0.2, 3.0, 2000))
         assert np.all((result.low >= 0.0) & (result.low <= result.mean_p) & (result.mean_p <= result.high))
+
+
+def test_a_group_of_whole_weights_among_others():
+    """Weights are numbers of rows only if all are whole."""
+    rng = np.random.default_rng(1)
+    group, p = rng.integers(0, 2, 500), rng.random(500)
+    y, weight = rng.random(500) < p, np.where(group == 1, rng.integers(1, 4, 500), rng.uniform(0.2, 3.0, 500))
+    found, scaled = (by_group(y, p, group, sample_weight=unit * weight) for unit in (1.0, 0.7))
+    np.testing.assert_allclose(found.p_value, scaled.p_value, rtol=1e-9)

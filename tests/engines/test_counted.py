@@ -8,7 +8,7 @@ import pytest
 
 import properly.metrics as metrics
 from properly import score_counts
-from properly.audit import audit
+from properly.audit import audit, verdict
 from properly.calibration.methods import METHODS
 from properly.diagnostics import by_group, decision_curve, murphy, reliability
 from properly.engines import Spark, Stream
@@ -22,6 +22,9 @@ SCORE = 2.0 * RNG.normal(size=N) - 1.0
 P = 1.0 / (1.0 + np.exp(-SCORE))
 Y = (RNG.random(N) < P**1.3).astype(int)
 WEIGHT = RNG.integers(0, 3, N).astype(float)
+TIED = np.clip(np.round(P, 2), 0.01, 0.99)
+UNEQUAL = np.random.default_rng(8).exponential(size=N)
+WEIGHTS = {"plain": None, "whole": WEIGHT, "unequal": UNEQUAL}
 GROUP = np.array(["north", "south", None], dtype=object)[RNG.integers(0, 3, N)]
 EDGES = [0, 0, 700, 2500, 2500, N]
 
@@ -77,9 +80,9 @@ def at(rows):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("method", METHODS)
 def test_calibrators(method, elsewhere):
-    for score in (SCORE, P):
-        y, rows, weight = at(elsewhere(score, Y, WEIGHT))
-        model, whole = METHODS[method]().fit(rows, y, weight), METHODS[method]().fit(score, Y, WEIGHT)
+    for score, given in ((SCORE, WEIGHT), (P, WEIGHT), (TIED, UNEQUAL)):
+        y, rows, weight = at(elsewhere(score, Y, given))
+        model, whole = METHODS[method]().fit(rows, y, weight), METHODS[method]().fit(score, Y, given)
         assert model.input_ == whole.input_
         np.testing.assert_allclose(model.predict_proba(score), whole.predict_proba(score), atol=1e-9)
         predicted = model.predict_proba(rows)
@@ -97,9 +100,9 @@ def test_many_zeros_and_ones_are_no_scaled_scores():
 @pytest.mark.xdist_group("dask")
 def test_columns_of_a_dask_frame(dask_client):
     dask = pytest.importorskip("dask.dataframe")
-    rows = dask.from_pandas(frame(P, Y, WEIGHT + 0.5, GROUP), npartitions=3)
+    rows = dask.from_pandas(frame(TIED, Y, UNEQUAL, GROUP), npartitions=3)
     found = audit(rows["y"], rows["score"], sample_weight=rows["w"], group=rows["g"])
-    same_audit(found, audit(Y, P, sample_weight=WEIGHT + 0.5, group=GROUP))
+    same_audit(found, audit(Y, TIED, sample_weight=UNEQUAL, group=GROUP))
 
 
 SCORES3 = RNG.normal(size=(N, 3)) * [1.0, 2.0, 1.5]
@@ -141,19 +144,40 @@ EXACT = {
     "bins of equal mass": lambda *data, **more: metrics.expected_calibration_error(*data, strategy="mass", **more),
     "smooth error": metrics.smooth_calibration_error,
     "AUC": metrics.auc,
-    "test": lambda *data, **more: metrics.calibration_test(*data, **more).p_value,
+    "test": lambda *data, **more: [each[1:] for each in metrics.calibration_test(*data, **more).tests],
     "reliability": lambda *data, **more: reliability(*data, **more).recalibrated,
+    "band": lambda *data, **more: reliability(*data, **more).frame()[["low", "high"]].to_numpy(),
     "Murphy": lambda *data, **more: murphy(*data, thresholds=[0.1, 0.5], **more).errors,
     "decisions": lambda *data, **more: decision_curve(*data, thresholds=[0.1, 0.5], **more).frame().to_numpy(),
 }
 
 
 @pytest.mark.parametrize("name", EXACT)
-@pytest.mark.parametrize("weight", [None, WEIGHT], ids=["plain", "weighted"])
-def test_metrics(name, weight, elsewhere):
-    y, p, sample_weight = at(elsewhere(P, Y, weight))
+@pytest.mark.parametrize("weight", WEIGHTS.values(), ids=WEIGHTS)
+@pytest.mark.parametrize("score", [P, TIED], ids=["distinct", "tied"])
+def test_metrics(name, weight, score, elsewhere):
+    y, p, sample_weight = at(elsewhere(score, Y, weight))
     found = EXACT[name](y, p, sample_weight=sample_weight)
-    np.testing.assert_allclose(found, EXACT[name](Y, P, sample_weight=weight), rtol=1e-11)
+    np.testing.assert_allclose(found, EXACT[name](Y, score, sample_weight=weight), rtol=1e-10)
+
+
+def test_tests_of_counted_rows_keep_their_level():
+    """Ties count as their effective number of rows: as equally weighted they rejected most right probabilities."""
+    random, rejected = np.random.default_rng(9), 0
+    for _ in range(200):
+        y, weight = (random.random(1000) < TIED[:1000]).astype(int), random.exponential(size=1000) ** 2
+        rejected += metrics.calibration_test(None, blocks(TIED[:1000], y, weight)["p"]).p_value < 0.05
+    assert rejected <= 20
+
+
+def test_recalibration_is_not_judged_by_rows_that_it_learned_from():
+    """A row that has most of the weight of its cell is in one fold; in parts it promised gains of 0.0014 here."""
+    random, p, gains = np.random.default_rng(10), np.clip(np.round(P[:1000], 1), 0.05, 0.95), []
+    for _ in range(40):
+        y, weight = (random.random(1000) < p).astype(int), random.exponential(size=1000) ** 2
+        gains.append(audit(None, blocks(p, y, weight)["p"]).scores["log loss"].gain)
+    assert np.mean([gain.difference for gain in gains]) < 0.0
+    assert np.mean([gain.low > 0.0 for gain in gains]) <= 0.05
 
 
 def test_prior(elsewhere):
@@ -177,8 +201,11 @@ def test_groups(elsewhere):
 def same_audit(found, whole):
     assert found.n_rows == whole.n_rows
     assert found.total == pytest.approx(whole.total, rel=1e-13)
+    assert verdict(found) == verdict(whole)
     assert found.test.p_value == pytest.approx(whole.test.p_value, rel=1e-8)
-    assert found.auc.area == pytest.approx(whole.auc.area, rel=1e-12)
+    assert found.auc == pytest.approx(whole.auc, rel=1e-11)
+    for name in ("low", "high"):
+        np.testing.assert_allclose(getattr(found.reliability, name), getattr(whole.reliability, name), rtol=1e-9)
     assert found.detectable.shift == pytest.approx(whole.detectable.shift, rel=1e-9)
     for name, score in whole.scores.items():
         other = found.scores[name]
@@ -193,22 +220,33 @@ def same_audit(found, whole):
         assert found.groups.groups == whole.groups.groups
         np.testing.assert_allclose(found.groups.p_value, whole.groups.p_value, rtol=1e-7)
         np.testing.assert_allclose(found.groups.weight, whole.groups.weight)
+        np.testing.assert_allclose(found.groups.deviation, whole.groups.deviation, rtol=1e-9)
 
 
-@pytest.mark.parametrize("p", [P, np.round(P, 2)], ids=["distinct", "rounded"])
-def test_audits(p, elsewhere):
-    if len(np.unique(p)) < 200:
-        p = np.clip(p, 0.01, 0.99)
-    rows = elsewhere(p, Y, None, GROUP)
-    whole = audit(Y, p, group=GROUP, costs=(1, 5))
+@pytest.mark.parametrize("weight", WEIGHTS.values(), ids=WEIGHTS)
+@pytest.mark.parametrize("p", [P, TIED], ids=["distinct", "tied"])
+def test_audits(p, weight, elsewhere):
+    rows = elsewhere(p, Y, weight, GROUP)
+    whole = audit(Y, p, sample_weight=weight, group=GROUP, costs=(1, 5))
     found = audit(rows.pop("y", None), rows.pop("p"), **rows, costs=(1, 5))
     same_audit(found, whole)
     assert found.decision.before == pytest.approx(whole.decision.before, rel=1e-12)
 
 
-def test_audits_with_weights():
-    weight = WEIGHT + 0.5
-    same_audit(audit(None, blocks(P, Y, weight)["p"]), audit(Y, P, sample_weight=weight))
+@pytest.mark.parametrize("unequal", [0, 1, 4])
+def test_one_part_with_weights_that_are_not_whole(unequal):
+    """Whether weights are numbers of rows is decided for all parts; where a part has none they are 1."""
+    weight, parts = np.ones(N), []
+    for number, (i, j) in enumerate(itertools.pairwise(EDGES)):
+        weight[i:j] = UNEQUAL[i:j] if number == unequal else WEIGHT[i:j] if number == 2 else 1.0
+        parts.append((TIED[i:j, None], Y[i:j], weight[i:j] if number in (2, unequal) else None))
+    same_audit(audit(None, Stream(parts)), audit(Y, TIED, sample_weight=weight))
+
+
+def test_equal_weights_are_the_same_as_none():
+    found, plain = (audit(None, blocks(TIED, Y, weight)["p"]) for weight in (np.full(N, 0.3), None))
+    same_audit(found, plain)
+    assert found.scores["log loss"].gain == pytest.approx(plain.scores["log loss"].gain)
 
 
 @pytest.mark.parametrize("days", [["2024-01-01", "2024-02-29"], ["2024-01-01", "2024-01-01T12:30:00.5", "NaT"]])
@@ -252,6 +290,10 @@ def test_compressed_scores_have_a_small_error(monkeypatch):
     for name, score in whole.scores.items():
         assert found.scores[name].before == pytest.approx(score.before, rel=2e-4)
     assert found.auc.area == pytest.approx(whole.auc.area, abs=1e-4)
+    weighted = [audit(None, blocks(P, Y, UNEQUAL)["p"]), audit(Y, P, sample_weight=UNEQUAL)]
+    assert weighted[0].total == pytest.approx(weighted[1].total, rel=1e-12)
+    assert weighted[0].auc.standard_error == pytest.approx(weighted[1].auc.standard_error, rel=1e-3)
+    assert weighted[0].test.p_value == pytest.approx(weighted[1].test.p_value, rel=0.02)
     for method, error in {"platt": 1e-4, "auto": 1e-3, "isotonic": 0.05, "venn_abers": 0.05, "gaussian": 1e-4}.items():
         model, exact = METHODS[method]().fit(p, y), METHODS[method]().fit(P, Y)
         difference = np.abs(model.predict_proba(P) - exact.predict_proba(P))[:, 1]
@@ -307,26 +349,28 @@ def test_what_is_refused():
 
 @pytest.mark.xdist_group("spark")
 def test_spark(spark):
-    rows = spark.createDataFrame(frame(P, Y, WEIGHT + 0.5, GROUP)).repartition(3)
-    data = Spark(rows, features=["score"], **roles(WEIGHT, GROUP))
-    same_audit(audit(None, data), audit(Y, P, sample_weight=WEIGHT + 0.5, group=GROUP))
+    rows = spark.createDataFrame(frame(TIED, Y, UNEQUAL, GROUP)).repartition(3)
+    data = Spark(rows, features=["score"], **roles(UNEQUAL, GROUP))
+    same_audit(audit(None, data), audit(Y, TIED, sample_weight=UNEQUAL, group=GROUP))
     for method in ("platt", "isotonic", "auto"):
-        model, whole = METHODS[method]().fit(data), METHODS[method]().fit(P, Y, WEIGHT + 0.5)
+        model, whole = METHODS[method]().fit(data), METHODS[method]().fit(TIED, Y, UNEQUAL)
         np.testing.assert_allclose(model.predict_proba(P), whole.predict_proba(P), atol=1e-9)
 
 
 @pytest.mark.parametrize("kind", ["blocks", "dask"])
 @pytest.mark.parametrize("drawn", [2**17, 1500])
-def test_audits_of_several_classes(request, monkeypatch, kind, drawn):
+@pytest.mark.parametrize("weight", [WEIGHT, UNEQUAL], ids=["whole", "unequal"])
+def test_audits_of_several_classes(request, monkeypatch, kind, drawn, weight):
     """With few rows nothing is lost; with more, only what needs whole rows comes from drawn ones."""
     scores = RNG.normal(size=(N, 3))
-    p = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    p = np.round(np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True), 2)
+    p[:, 0] = 1.0 - p[:, 1] - p[:, 2]
     y = np.array(["low", "mid", "top"])[(RNG.random((N, 1)) > (p**1.2 / (p**1.2).sum(1)[:, None]).cumsum(1)).sum(1)]
     monkeypatch.setattr("properly.forecasts.several._SAMPLE_ROWS", drawn)
     costs = [[0.0, 1.0, 4.0], [1.0, 0.0, 1.0], [4.0, 1.0, 0.0]]
-    given = {"y": y, "p": p, "sample_weight": WEIGHT, "group": GROUP.astype(str)}
+    given = {"y": y, "p": p, "sample_weight": weight, "group": GROUP.astype(str)}
     if kind == "blocks":
-        columns = (p, y, WEIGHT, None, given["group"])
+        columns = (p, y, weight, None, given["group"])
         parts = [tuple(None if c is None else c[i:j] for c in columns) for i, j in itertools.pairwise(EDGES)]
         elsewhere = {"y": None, "p": Stream(parts)}
     else:

@@ -65,10 +65,11 @@ def test_several_differences_of_weighted_rows_keep_their_correlation():
     rng = np.random.default_rng(2)
     first, weight = rng.normal(0.1, 1.0, 2_000), rng.uniform(0.5, 1.5, 2_000)
     both = np.array([first, first + 0.01 * rng.normal(size=2_000)])
-    once = simultaneous_bootstrap_of(both[:1], weight, random_state=0)[0]
-    twice = simultaneous_bootstrap_of(both, weight, random_state=0)
+    once = simultaneous_bootstrap_of(both[:1], weight, unit=weight, random_state=0)[0]
+    twice = simultaneous_bootstrap_of(both, weight, unit=weight, random_state=0)
     assert twice[0].high - twice[0].low == pytest.approx(once.high - once.low, rel=0.05)  # as if there were one
-    apart = simultaneous_bootstrap_of(np.array([first, rng.normal(size=2_000)]), weight, random_state=0)
+    two = np.array([first, rng.normal(size=2_000)])
+    apart = simultaneous_bootstrap_of(two, weight, unit=weight, random_state=0)
     assert apart[0].high - apart[0].low > 1.08 * (once.high - once.low)
 
 

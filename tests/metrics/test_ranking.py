@@ -120,6 +120,13 @@ def test_the_scale_of_weights_that_are_no_counts_does_not_matter(data):
         assert found == pytest.approx(auc_difference(y, a, b))
 
 
+def test_it_is_decided_for_all_rows_whether_weights_are_numbers_of_rows(data):
+    """Those of one class may be whole by chance."""
+    y, a, _ = data
+    weight = np.where(y, 1.0 + np.arange(300) % 2, 2.5)
+    assert auc(y, a, sample_weight=weight) == pytest.approx(auc(y, a, sample_weight=0.7 * weight))
+
+
 @pytest.mark.parametrize("weight", [1e-300, 1e12, 1e15, 1e150, 1e300])
 @pytest.mark.parametrize("p", [[0.1, 0.2, 0.7, 0.9], [0.9, 0.7, 0.2, 0.1], [0.1, 0.8, 0.7, 0.9], [0.5] * 4])
 def test_weights_of_any_size(weight, p):

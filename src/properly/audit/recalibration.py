@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from properly.calibration import AutoCalibration
-from properly.crossfit import Mask, cross_calibrated, cross_fitted, divided_rows
+from properly.crossfit import Mask, copies, cross_calibrated, cross_fitted, divided_rows
 from properly.inputs.forecast import Forecast
 from properly.inputs.scores import ProbabilityReader
-from properly.inputs.weights import are_counts
 from properly.links import Logit
 from properly.numeric.compression import cell_starts, classes_apart
 from properly.numeric.probabilities import Array
@@ -81,15 +80,15 @@ class Divided(NamedTuple):
 
 def divide(forecast: Forecast, random_state: int = 0) -> Divided | None:
     """The rows in folds, which follow the order in which they were given; None if a class has fewer than two."""
-    rows, classes = forecast.rows, np.arange(len(forecast.classes))
-    if rows is None and are_counts(forecast.weight):
-        rows = forecast.weight
-    if np.bincount(forecast.codes, rows, len(classes)).min() < 2:
+    classes, given = np.arange(len(forecast.classes)), (forecast.weight, forecast.unit)
+    if np.bincount(forecast.codes, copies(*given), len(classes)).min() < 2:
         return None
-    found = divided_rows(forecast.codes, classes, N_FOLDS, random_state, forecast.weight, forecast.rows)
-    if isinstance(found.place, slice):
-        return Divided(forecast, found.place, found.folds)
-    return Divided(replace(forecast.take(found.place), weight=found.weight, rows=found.rows), found.place, found.folds)
+    found = divided_rows(forecast.codes, classes, N_FOLDS, random_state, *given)
+    place, folds, weight = found
+    if isinstance(place, slice) or forecast.weight is None or weight is None:
+        return Divided(forecast, place, folds)
+    rows = None if forecast.rows is None else forecast.rows[place] * (weight / forecast.weight[place])
+    return Divided(replace(forecast.take(place), weight=weight, rows=rows), place, folds)
 
 
 def recalibrate(forecast: Forecast, folds: NDArray[Any] | None) -> Recalibrated | None:

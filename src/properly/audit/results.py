@@ -162,7 +162,7 @@ SCORES: dict[str, tuple[Loss, float]] = {"log loss": (LogLoss(), 1.0), "Brier sc
 
 def paired(difference: Array, forecast: Forecast, cluster: NDArray[Any] | None, random_state: int) -> PairedDifference:
     """The mean of finite differences of losses with its interval; rows are drawn, or clusters if there are any."""
-    return bootstrap_of(difference, forecast.weight, cluster, random_state=random_state, rows=forecast.rows)
+    return bootstrap_of(difference, forecast.weight, cluster, random_state=random_state, unit=forecast.unit)
 
 
 @dataclass(frozen=True)

@@ -130,6 +130,7 @@ def calibrate_table(
         Among other things the log loss of held-out rows after calibration, before it, and of the class proportions.
     """
     from properly.cli.held_out import FOLDS, held_out
+    from properly.inputs.weights import unit_of
     from properly.tables.counted import counted_table
 
     columns = listed_names(score)
@@ -139,7 +140,7 @@ def calibrate_table(
     if report is not None:
         check_output(report, inputs=[table], outputs=[output])
     key = read_key(key_file)
-    file, rows = properly.tables.table_at(table, separator=separator, decimal=decimal), None
+    file, counted = properly.tables.table_at(table, separator=separator, decimal=decimal), None
     if isinstance(file, properly.tables.TableFolder) or dask is not None or properly.tables.folders.is_large(table):
         if report is not None:
             raise Misuse(
@@ -148,7 +149,8 @@ def calibrate_table(
             )
         if len(columns) > 1:
             raise _only_two_classes(file.path, f"score names {len(columns)} columns")
-        data, weight, rows, _ = counted_table(file, target, columns[0], read=_checked_scores, weight=weight, dask=dask)
+        counted = counted_table(file, target, columns[0], read=_checked_scores, weight=weight, dask=dask)
+        data, weight = counted.table, counted.weight
     else:
         data = file.read([*columns, target, *([] if weight is None else [weight])])
     single = columns[0] if len(columns) == 1 else None
@@ -175,16 +177,17 @@ def calibrate_table(
         def done(share: float) -> None:
             tell(1 + share * FOLDS, f"{method}, held-out rows of {FOLDS} folds")
 
-        judged = held_out(scores, codes, row_weights, rows, classes, method, kind, seed, done)
+        unit = unit_of(row_weights) if counted is None else counted.unit
+        judged = held_out(scores, codes, row_weights, unit, classes, method, kind, seed, done)
     summary = {
         "calibrator": str(output),
         "table": displayed(table),
-        "sha256": None if rows is not None else sha256_of(table),
+        "sha256": sha256_of(table) if counted is None else None,
         "target": target,
         "scores": columns,
         "classes": classes,
         "positive": classes[1] if len(classes) == 2 else None,
-        "rows": data.num_rows if rows is None else int(rows.sum()),
+        "rows": data.num_rows if counted is None else int(counted.rows.sum()),
         "input": kind,
         "method": method,
         **judged.log_losses(kind),

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 import properly
 from properly.crossfit import divided_rows
+from properly.inputs.forecast import Forecast
+from properly.metrics.ranking import auc_of
 from properly.numeric.probabilities import Array
 
 FOLDS = 5
@@ -23,6 +25,7 @@ class HeldOut(NamedTuple):
     scores: Array
     codes: NDArray[Any]
     weight: Array | None
+    unit: Array | None  # what one row weighs, as of `properly.inputs.weights.unit_of`
     p: Array
     n_rows: int  # of which those of several copies are here in parts
 
@@ -42,7 +45,7 @@ class HeldOut(NamedTuple):
         from scipy.stats import rankdata
 
         ranks = rankdata(self.scores) / (len(self.scores) + 1.0)
-        if properly.metrics.auc(self.codes, ranks, sample_weight=self.weight, classes=[0, 1]).high >= 0.5:
+        if auc_of(Forecast.of_positives(self.codes == 1, ranks, self.weight, self.unit)).high >= 0.5:
             return []
         return [
             f"column {column!r} is the wrong way round: the higher the score, the rarer the class {classes[1]}; if it "
@@ -54,19 +57,19 @@ def held_out(
     scores: Array,
     codes: NDArray[Any],
     weight: Array | None,
-    rows: Array | None,
+    unit: Array | None,
     classes: list[Any],
     method: str,
     kind: str,
     seed: int,
     done: Callable[[float], None],
 ) -> HeldOut:
-    """Calibrate every fold by the others; `rows` is how many each row stands for, if they were counted."""
+    """Calibrate every fold by the others; `unit` is what one row weighs, as of `properly.inputs.weights.unit_of`."""
     if weight is not None:
-        counted = np.flatnonzero(weight)
-        scores, codes, weight = scores[counted], codes[counted], weight[counted]
+        used = np.flatnonzero(weight)
+        scores, codes, weight, unit = scores[used], codes[used], weight[used], None if unit is None else unit[used]
     n_rows = len(codes)
-    place, folds, weight, _ = divided_rows(codes, np.array(classes), FOLDS, seed, weight, rows)
-    scores, codes = scores[place], codes[place]
+    place, folds, weight = divided_rows(codes, np.array(classes), FOLDS, seed, weight, unit)
+    scores, codes, unit = scores[place], codes[place], None if unit is None else unit[place]
     p = properly.comparison.cross_calibrated(scores, codes, folds, method, weight, kind, done)
-    return HeldOut(scores, codes, weight, p, n_rows)
+    return HeldOut(scores, codes, weight, unit, p, n_rows)

@@ -22,7 +22,7 @@ from properly.inputs.forecast import read_forecast
 from properly.inputs.labels import checked_labels
 from properly.inputs.optional import require
 from properly.inputs.options import CONFIDENCE
-from properly.inputs.weights import are_counts, row_factor, squares
+from properly.inputs.weights import in_rows, squares, unit_of
 from properly.losses import Loss, get_loss
 from properly.metrics.clusters import cluster_sums
 from properly.metrics.paired import sign_test_of, simultaneous_bootstrap_of
@@ -228,6 +228,7 @@ class _Units(NamedTuple):
     """What is independent of each other: rows, or groups of rows."""
 
     weight: Array  # of the rows that are judged and have any
+    unit: Array | None  # what one row weighs, as of `unit_of`
     group: NDArray[Any] | None
 
     @classmethod
@@ -235,8 +236,8 @@ class _Units(NamedTuple):
         judged = rows.folds[0] >= rows.first
         counted = judged if rows.weight is None else judged & (rows.weight > 0.0)
         weight = np.ones(counted.sum()) if rows.weight is None else rows.weight[counted]
-        weight = weight * row_factor(weight)
-        return cls(weight, None if rows.groups is None else np.unique(rows.groups[counted], return_inverse=True)[1])
+        group = None if rows.groups is None else np.unique(rows.groups[counted], return_inverse=True)[1]
+        return cls(*in_rows(weight, unit_of(weight)), group)
 
     def of_rows(self, losses: Array) -> Array:
         """The mean loss of every row over the repeated folds."""
@@ -256,8 +257,7 @@ class _Units(NamedTuple):
         if not np.isfinite(mean):
             return np.inf
         if self.group is None:
-            own = self.weight if are_counts(self.weight) else squares(self.weight)
-            total = own @ np.square(losses - mean)
+            total = squares(self.weight, self.unit) @ np.square(losses - mean)
         else:
             total = np.sum(np.square(cluster_sums(self.weight * (losses - mean), self.group)))
         return float(np.sqrt(total) / self.weight.sum())
@@ -278,7 +278,9 @@ def _differences(losses: list[Array], best: Array, units: _Units, random_state: 
     finite = [k for k, each in enumerate(losses) if np.isfinite(each).all() and np.isfinite(best).all()]
     if finite:
         differences = np.array([losses[k] - best for k in finite])
-        found = simultaneous_bootstrap_of(differences, *units, random_state=random_state)
+        found = simultaneous_bootstrap_of(
+            differences, units.weight, units.group, random_state=random_state, unit=units.unit
+        )
         intervals[finite] = [(each.low, each.high) for each in found]
         p_values[finite] = [each.p_value for each in found]
     for k in set(range(len(losses))) - set(finite):

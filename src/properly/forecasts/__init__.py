@@ -78,7 +78,8 @@ def counted_forecast(
 
 
 def forecast_of(found: CountedRows, classes: ArrayLike | None = None) -> Forecast:
-    return replace(in_memory.read_forecast(found.y, found.score, found.weight, classes), rows=found.rows)
+    forecast = in_memory.read_forecast(found.y, found.score, found.weight, classes)
+    return replace(forecast, unit=found.unit, rows=found.rows)
 
 
 def _one_column(values: Array) -> Array:

@@ -32,11 +32,12 @@ class TooManyGroups(Misuse):
 
 
 class CountedRows(NamedTuple):
-    """Rows of the same label, score and group as one, with their weight and their number."""
+    """Rows of the same label, score and group as one, with their weight, its unit and their number."""
 
     y: NDArray[Any]
     score: Array
     weight: Array
+    unit: Array | None
     rows: Array
     group: NDArray[Any] | None
     counts: ScoreCounts
@@ -112,9 +113,9 @@ def part_counts(read: Callable[[Array], Array], labelled: bool, part: Part, numb
 def rows_of(total: ScoreCounts) -> CountedRows:
     """Counts by label and group as rows."""
     names = [name for _, name in total.kinds]
-    _, place, score, rows, weight = total.entries(names)
+    _, place, score, rows, weight, unit = total.entries(names)
     labels, groups = column([label for label, _ in total.kinds]), group_column(names)
-    return CountedRows(labels[place], score, weight, rows, None if groups is None else groups[place], total)
+    return CountedRows(labels[place], score, weight, unit, rows, None if groups is None else groups[place], total)
 
 
 _NO_GROUP = "\0no group"

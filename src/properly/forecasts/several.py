@@ -58,6 +58,15 @@ class CountedForecast(Forecast):
     def most_probable(self) -> Forecast:
         return cast(Forecast, self.top)
 
+    def in_rows(self) -> Forecast:
+        given = self.most_probable()
+        top, by_class = given.in_rows(), tuple(each.in_rows() for each in self.by_class)
+        if top is given:
+            return self
+        factor, own = top.total / given.total, (self.weight, self.unit, self.decisions)
+        weight, unit, decisions = (None if each is None else factor * each for each in own)
+        return replace(self, weight=weight, unit=unit, by_class=by_class, top=top, decisions=decisions)
+
 
 @dataclass(frozen=True)
 class ClassCounts(Statistic):
@@ -120,6 +129,7 @@ class ClassCounts(Statistic):
         known, _ = forecast_labels(found if classes is None else labels, classes, self.n_classes)
         p, codes, weight, _ = self.sample.columns(found)
         drawn = read_forecast(found[codes], p, weight, known)
+        unit = None if self.top.whole else drawn.weight
         matrix = np.zeros((self.n_classes, self.n_classes))
         for (k, label), mass in self.decisions.items():
             matrix[np.flatnonzero(known == label)[0], k] += mass
@@ -130,6 +140,7 @@ class ClassCounts(Statistic):
             None,
             drawn.weight,
             known,
+            unit=unit,
             by_class=tuple(self._of_class(k, known[k]) for k in range(self.n_classes)),
             top=top,
             decisions=matrix,
@@ -138,11 +149,11 @@ class ClassCounts(Statistic):
 
     def _top(self, known: NDArray[Any]) -> tuple[Forecast, NDArray[Any] | None]:
         names = [name for _, _, name in self.top.kinds]
-        _, place, score, rows, weight = self.top.entries(names)
+        _, place, score, rows, weight, unit = self.top.entries(names)
         hit, groups = np.array([label == known[k] for k, label, _ in self.top.kinds]), group_column(names)
-        return Forecast.of_positives(hit[place], score, weight, rows), None if groups is None else groups[place]
+        return Forecast.of_positives(hit[place], score, weight, unit, rows), None if groups is None else groups[place]
 
     def _of_class(self, k: int, own: Any) -> Forecast:
         kinds = {label: counts for (each, label), counts in self.by_class.kinds.items() if each == k}
-        labels, place, score, rows, weight = replace(self.by_class, kinds=kinds).entries()
-        return Forecast.of_positives(np.array([label == own for label in labels])[place], score, weight, rows)
+        labels, place, score, rows, weight, unit = replace(self.by_class, kinds=kinds).entries()
+        return Forecast.of_positives(np.array([label == own for label in labels])[place], score, weight, unit, rows)

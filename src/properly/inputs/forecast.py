@@ -15,7 +15,7 @@ from properly.inputs.frames import missing_in
 from properly.inputs.labels import check_lengths, forecast_labels
 from properly.inputs.options import checked_thresholds, numbered
 from properly.inputs.scores import BinarySample
-from properly.inputs.weights import checked_weight, row_factor
+from properly.inputs.weights import checked_weight, in_rows, unit_of
 from properly.numeric.arrays import (
     anywhere,
     contiguous,
@@ -51,14 +51,20 @@ class Forecast:
     weight: Array | None
     classes: NDArray[Any]  # the labels, in the order of the columns
     has_weight: NDArray[np.bool_] | None = None  # which of the rows that were given are here (None: all)
+    unit: Array | None = None  # what one row weighs, as of `unit_of`; None: weights are numbers of rows
     rows: Array | None = None  # how many rows each one stands for, if they were counted
 
     @classmethod
     def of_positives(
-        cls, positive: NDArray[np.bool_], p: Array, weight: Array | None = None, rows: Array | None = None
+        cls,
+        positive: NDArray[np.bool_],
+        p: Array,
+        weight: Array | None = None,
+        unit: Array | None = None,
+        rows: Array | None = None,
     ) -> Forecast:
         """Forecasts of whether something is so, from checked arrays without weights of 0."""
-        return cls(_bytes(positive), p, None, weight, _NO_YES, rows=rows)
+        return cls(_bytes(positive), p, None, weight, _NO_YES, unit=unit, rows=rows)
 
     @property
     def n_rows(self) -> int:
@@ -117,7 +123,8 @@ class Forecast:
         """Some of the rows, or all in another order."""
         given = (self.complement, self.weight, self.rows)
         complement, weight, number = (None if each is None else each[rows] for each in given)
-        return Forecast(self.codes[rows], self.p[rows], complement, weight, self.classes, rows=number)
+        unit = weight if self.unit is self.weight else None if self.unit is None else self.unit[rows]
+        return Forecast(self.codes[rows], self.p[rows], complement, weight, self.classes, unit=unit, rows=number)
 
     def without_weight_0(self) -> Forecast:
         """The rows that have a weight."""
@@ -128,12 +135,14 @@ class Forecast:
 
     def with_p(self, p: Array) -> Forecast:
         """The same rows with other checked probabilities, of the shape of `p`."""
-        return Forecast(self.codes, p, None, self.weight, self.classes, rows=self.rows)
+        return Forecast(self.codes, p, None, self.weight, self.classes, unit=self.unit, rows=self.rows)
 
     def in_rows(self) -> Forecast:
         """With weights that are numbers of rows, as far as they can be."""
-        factor = 1.0 if self.weight is None else row_factor(self.weight, self.rows)
-        return self if self.weight is None or factor == 1.0 else replace(self, weight=self.weight * factor)
+        if self.weight is None or self.unit is None:
+            return self
+        weight, unit = in_rows(self.weight, self.unit)
+        return replace(self, weight=weight, unit=unit)
 
     def probabilities(self, rows: slice) -> Probabilities:
         """p, q and their logarithms of some rows (two classes).
@@ -164,11 +173,11 @@ class Forecast:
         """Class k against the others."""
         own = self.codes == k
         if not self.binary:
-            return Forecast.of_positives(own, contiguous(self.p[:, k]), self.weight, self.rows)
+            return Forecast.of_positives(own, contiguous(self.p[:, k]), self.weight, self.unit, self.rows)
         if k:
             return self
         q = 1.0 - self.p if self.complement is None else self.complement
-        return Forecast(_bytes(own), q, self.p, self.weight, _NO_YES, rows=self.rows)
+        return Forecast(_bytes(own), q, self.p, self.weight, _NO_YES, unit=self.unit, rows=self.rows)
 
     def most_probable(self) -> Forecast:
         """Whether the class of the largest probability (the first of equals) is the true one, and that probability."""
@@ -176,10 +185,11 @@ class Forecast:
         if self.binary:
             q = self.of_class(0).p
             top = self.p > q
-            return Forecast.of_positives(self.positive == top, xp.where(top, self.p, q), self.weight, self.rows)
-        largest = xp.argmax(self.p, axis=1)
-        p = own_entries(self.p, largest)
-        return Forecast.of_positives(self.codes == largest, p, self.weight, self.rows)
+            hit, p = self.positive == top, xp.where(top, self.p, q)
+        else:
+            largest = xp.argmax(self.p, axis=1)
+            hit, p = self.codes == largest, own_entries(self.p, largest)
+        return Forecast.of_positives(hit, p, self.weight, self.unit, self.rows)
 
     def sample(self) -> BinarySample:
         """What isotonic regression takes (two classes)."""
@@ -211,7 +221,7 @@ def read_forecast(
     known, codes = forecast_labels(y, classes, 2 if values.ndim == 1 else values.shape[1], like=values)
     check_lengths(codes.shape[0], values.shape[0], "p")
     weight = checked_weight(sample_weight, codes.shape[0], positive_sum=True, like=values)
-    return Forecast(codes, values, complement, weight, known).without_weight_0()
+    return Forecast(codes, values, complement, weight, known, unit=unit_of(weight)).without_weight_0()
 
 
 def _bytes(condition: NDArray[np.bool_]) -> NDArray[Any]:

@@ -74,32 +74,50 @@ def row_weights(sample_weight: ArrayLike | None, n_rows: int, *, positive_sum: b
 
 
 def are_counts(weight: Array | None) -> bool:
-    """Whether checked weights are whole numbers, so that each row can be taken for as many rows."""
+    """Whether checked weights are whole numbers, so that each row can be taken for as many; without any, for one."""
     if weight is None:
-        return False
+        return True
     xp = namespace(weight)
     return bool(xp.all((weight == xp.round(weight)) & (weight <= _LARGEST_COUNT)))
 
 
-def row_factor(weight: Array, rows: Array | None = None) -> float:
-    """What makes weights numbers of rows: 1 if they are whole; others then add up to the effective number, (Σw)²/Σw².
+def unit_of(weight: Array | None) -> Array | None:
+    """What one row weighs: each its weight, but None, for 1, if weights are numbers of rows.
+
+    That is decided once, for all rows; some of them keep their units. Rows that were counted as one have as their unit
+    the weighted mean of their weights, Σw²/Σw.
+    """
+    return None if are_counts(weight) else weight
+
+
+def squares(weight: Array, unit: Array | None) -> Array:
+    """Σw² of the rows behind each weight."""
+    return weight if unit is None else weight * unit
+
+
+def row_factor(weight: Array, unit: Array | None) -> float:
+    """What makes weights numbers of rows: others than those then add up to the effective number, (Σw)²/Σw².
 
     So many rows of equal weight tell as much, if weights do not depend on what is measured.
 
-    >>> row_factor(np.array([3.0, 2.0])), row_factor(np.array([0.5, 0.5])), row_factor(np.array([0.5, 1.0, 1.5]))
-    (1.0, 2.0, 0.857142857142857)
+    >>> [row_factor(weight, unit_of(weight)) for weight in (np.array([3.0, 2.0]), np.array([0.5, 1.0, 1.5]))]
+    [1.0, 0.857142857142857]
     """
-    if are_counts(weight):
+    if unit is None:
         return 1.0
     xp = namespace(weight)
     largest = float(xp.max(weight))
     share = weight / largest
-    return float(xp.sum(share)) / float(xp.sum(squares(share, rows))) / largest
+    return float(xp.sum(share)) / float(xp.sum(squares(share, unit / largest))) / largest
 
 
-def squares(weight: Array, rows: Array | None = None) -> Array:
-    """The sum of the squared weights of the `rows` behind each weight, which count as equal; one row by default."""
-    return weight * weight if rows is None else weight * weight / rows
+def in_rows(weight: Array, unit: Array | None) -> tuple[Array, Array | None]:
+    """Weights, and those of one row, that add up to the number of rows, or to the effective one."""
+    if unit is None:
+        return weight, None
+    factor = row_factor(weight, unit)
+    scaled = weight * factor
+    return scaled, scaled if unit is weight else unit * factor  # one array of rows in memory
 
 
 def checked_class_weights(weight: Array, classes: NDArray[Any]) -> Array:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import special as sc
 
 from properly.inputs.forecast import Forecast
-from properly.inputs.weights import are_counts, squares
+from properly.inputs.weights import squares
 from properly.numeric.probabilities import Array
 
 _UPPER, _DEVIATIONS = 0.975, 1.96  # of a normal number
@@ -43,17 +43,18 @@ def design_effect(forecast: Forecast, cluster: NDArray[Any] | None) -> float:
     >>> round(design_effect(rows, np.repeat(np.arange(400), 10)), 1)
     10.1
     """
-    if cluster is None and (forecast.weight is None or are_counts(forecast.weight)):
+    if cluster is None and forecast.unit is None:
         return 1.0
     weight = np.ones(len(forecast.p)) if forecast.weight is None else forecast.weight
     residual = forecast.positive - forecast.p
     residual -= np.average(residual, weights=weight)
     if cluster is None:
-        share = weight / weight.max()
+        largest = weight.max()
+        share, unit = weight / largest, None if forecast.unit is None else forecast.unit / largest
         square = np.square(residual)
         if share @ square == 0.0:
             square = np.ones(len(share))
-        return float(squares(share, forecast.rows) @ square / (share @ square) * weight.max())
+        return float(squares(share, unit) @ square / (share @ square) * largest)
     sums, chances = cluster_sums(
         np.column_stack([weight * residual, weight * forecast.p * (1.0 - forecast.p)]), cluster
     ).T

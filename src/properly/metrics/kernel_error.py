@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist
 
 from properly.inputs.forecast import Forecast, read_clusters, read_forecast
 from properly.inputs.options import choose
-from properly.inputs.weights import are_counts, row_factor
+from properly.inputs.weights import row_factor
 from properly.numeric.probabilities import Array
 from properly.numeric.tails import tails
 
@@ -133,8 +133,8 @@ class _Rows(NamedTuple):
     def of(cls, forecast: Forecast) -> _Rows:
         p = forecast.p if not forecast.binary else np.column_stack([forecast.of_class(0).p, forecast.p])
         given = np.ones(len(p)) if forecast.weight is None else forecast.weight
-        weight = given * row_factor(given)
-        copies = weight - 1.0 if are_counts(given) else np.zeros(len(p))
+        weight = given * row_factor(given, forecast.unit)
+        copies = weight - 1.0 if forecast.unit is None else np.zeros(len(p))
         centre = np.average(p, axis=0, weights=weight)
         scale = np.sqrt(2.0 * np.average(np.square(p - centre).sum(axis=1), weights=weight))
         return cls(p, _residual(forecast.codes, p), weight, copies, float(scale))

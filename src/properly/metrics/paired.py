@@ -10,7 +10,7 @@ from scipy import special as sc
 from sklearn.utils import check_random_state
 
 from properly.inputs.options import CONFIDENCE, Seed, checked_confidence, checked_count
-from properly.inputs.weights import are_counts, checked_weight, row_factor, squares
+from properly.inputs.weights import checked_weight, in_rows, squares, unit_of
 from properly.metrics.clusters import cluster_sums
 from properly.numeric.probabilities import Array, as_float
 
@@ -140,7 +140,7 @@ def paired_bootstrap(
             f"the losses of {count} rows are infinite for one of the two: the means have no finite difference; compare "
             'by a bounded loss such as "squared", or by sign_test.'
         )
-    return bootstrap_of(difference, weight, None, n_resamples, level, random_state)
+    return bootstrap_of(difference, weight, None, n_resamples, level, random_state, unit_of(weight))
 
 
 def bootstrap_of(
@@ -150,14 +150,14 @@ def bootstrap_of(
     n_resamples: int = 2000,
     confidence: float = CONFIDENCE,
     random_state: Seed = None,
-    rows: Array | None = None,
+    unit: Array | None = None,
 ) -> PairedDifference:
     """`paired_bootstrap` of the finite differences of checked losses, row by row; no weight is 0.
 
-    With the number of the cluster of every row, clusters are drawn, not rows. `rows` are those behind each of counted
-    differences.
+    With the number of the cluster of every row, clusters are drawn, not rows. `unit` is what one row weighs, as of
+    `unit_of`.
     """
-    given = weight, cluster, n_resamples, check_random_state(random_state), rows
+    given = weight, cluster, n_resamples, check_random_state(random_state), unit
     centres, samples = _resampled_means(difference[None], *given)
     centre, resampled = float(centres[0]), samples[0]
     low, high = np.quantile(resampled, [0.5 - 0.5 * confidence, 0.5 + 0.5 * confidence])
@@ -173,6 +173,7 @@ def simultaneous_bootstrap_of(
     n_resamples: int = 2000,
     confidence: float = CONFIDENCE,
     random_state: Seed = None,
+    unit: Array | None = None,
 ) -> list[PairedDifference]:
     """Several differences, of shape (m, n), on the same rows: intervals that hold together, and adjusted p-values.
 
@@ -191,7 +192,7 @@ def simultaneous_bootstrap_of(
     >>> [(each.low > 0, each.p_value < 0.05) for each in simultaneous_bootstrap_of(rows, None, random_state=0)]
     [(True, True), (False, False)]
     """
-    given = weight, cluster, n_resamples, check_random_state(random_state)
+    given = weight, cluster, n_resamples, check_random_state(random_state), unit
     means, samples = _resampled_means(differences, *given)
     errors = samples.std(axis=1)
     unit = np.where(errors > 0.0, errors, 1.0)
@@ -212,7 +213,7 @@ def _resampled_means(
     cluster: NDArray[Any] | None,
     n_resamples: int,
     generator: np.random.RandomState,
-    rows: Array | None = None,
+    unit: Array | None,
 ) -> tuple[Array, Array]:
     """The weighted means of m differences, of shape (m,), and those of resamples, of shape (m, n_resamples)."""
     if cluster is not None:
@@ -221,13 +222,14 @@ def _resampled_means(
         return _of_drawn_units(*_pooled(sums[:-1], sums[-1], generator), n_resamples, generator)
     if weight is None:
         return _of_drawn_units(*_pooled(differences, None, generator), n_resamples, generator)
-    if are_counts(weight) and len(differences) * weight.sum() <= _MOST_REPEATED:
+    if unit is not None and np.ptp(unit) == 0.0:  # of equal weights each is a row
+        weight, unit = np.rint(weight / unit), None
+    if unit is None and len(differences) * weight.sum() <= _MOST_REPEATED:
         repeated = np.repeat(differences, weight.astype(np.intp), axis=1)
         return _of_drawn_units(*_pooled(repeated, None, generator), n_resamples, generator)
     means = np.average(differences, axis=1, weights=weight)
-    weight = weight * row_factor(weight, rows)
-    own = weight if are_counts(weight) else squares(weight, rows)
-    scaled = (differences - means[:, None]) * (np.sqrt(own) / weight.sum())
+    weight, unit = in_rows(weight, unit)
+    scaled = (differences - means[:, None]) * (np.sqrt(squares(weight, unit)) / weight.sum())
     sizes, directions = np.linalg.eigh(scaled @ scaled.T)
     normal = generator.standard_normal((len(means), n_resamples))
     return means, means[:, None] + directions @ (np.sqrt(np.maximum(sizes, 0.0))[:, None] * normal)

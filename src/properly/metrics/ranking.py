@@ -13,7 +13,7 @@ from scipy import special as sc
 from properly.forecasts import read_binary
 from properly.inputs.forecast import Forecast
 from properly.inputs.options import CONFIDENCE, checked_confidence
-from properly.inputs.weights import are_counts, row_factor
+from properly.inputs.weights import row_factor
 from properly.metrics.paired import PairedDifference
 from properly.metrics.thresholds import DistinctForecasts, distinct_forecasts, distinct_in_order
 from properly.numeric.arrays import Array, namespace, require_values
@@ -59,7 +59,7 @@ def auc(
     ----------
     y, p, sample_weight, classes
         As for `proper_score`, of two classes, and rows of both. In the standard error whole weights are numbers of
-        rows: 2 is the row twice. The rows of a class with others count as the effective number, (Σw)²/Σw².
+        rows: 2 is the row twice. With others the rows of either class count as the effective number, (Σw)²/Σw².
     confidence : float, default 0.95
         Of the interval, which is a normal one on the scale of log-odds, and so stays within [0, 1].
 
@@ -144,11 +144,11 @@ def _in_rows(forecast: Forecast) -> tuple[Forecast, Array]:
     """With weights that are numbers of rows, in each class by itself; and those of negatives and positives."""
     if not forecast.class_weight.all():
         raise ValueError("a ranking needs rows of both classes, but all rows of positive weight belong to one.")
-    weight, rows = forecast.weight, forecast.rows
-    if weight is None or are_counts(weight):
+    weight, unit = forecast.weight, forecast.unit
+    if weight is None or unit is None:
         return forecast, forecast.class_weight
     own = forecast.codes == 1
-    factors = [row_factor(weight[each], None if rows is None else rows[each]) for each in (own, ~own)]
+    factors = [row_factor(weight[each], unit[each]) for each in (own, ~own)]
     scaled = replace(forecast, weight=weight * namespace(weight).where(own, *factors))
     return scaled, np.maximum(scaled.class_weight, 1.0)  # less is by rounding
 

@@ -27,6 +27,7 @@ class CountedTable(NamedTuple):
 
     table: Any
     weight: str  # the column with the weight of all of them
+    unit: Array | None  # what one of them weighs, as of `properly.inputs.weights.unit_of`
     rows: Array  # how many there are
     width: float  # of a cell, as that of `ScoreCounts`
 
@@ -64,7 +65,7 @@ def counted_table(
     columns[name] = arrow.array(found.weight)
     if group is not None and found.group is not None:
         columns[group] = column_as_read(found.group, source, group)
-    return CountedTable(arrow.table(columns), name, found.rows, found.counts.width)
+    return CountedTable(arrow.table(columns), name, found.unit, found.rows, found.counts.width)
 
 
 @contextmanager

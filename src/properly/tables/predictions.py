@@ -16,6 +16,7 @@ from properly.forecasts import audited_forecast
 from properly.forecasts.counting import MOST_GROUPS, TooManyGroups
 from properly.inputs.forecast import MISSING, Forecast, Groups
 from properly.inputs.misuse import Misuse
+from properly.inputs.weights import unit_of
 from properly.metrics.decisions import least_cost
 from properly.numeric.probabilities import Array
 from properly.tables.base import Place, arrow, distinct, listed
@@ -71,7 +72,7 @@ def read_predictions(
     counted by probability: here, or by the cluster of a Dask scheduler. The decisions of several classes, counted with
     them, are those of `costs`.
     """
-    file, rows, width = table_at(path, separator=separator, decimal=decimal), None, 0.0
+    file, counted = table_at(path, separator=separator, decimal=decimal), None
     place, columns = Place(file.path, target), list(probability)
     single = len(columns) == 1
     if isinstance(file, TableFolder) or dask is not None or (is_large(path) and single and not (cluster or against)):
@@ -82,9 +83,8 @@ def read_predictions(
             )
         if not single:
             return _counted_classes(file, target, columns, group, weight, dask, costs)
-        table, weight, rows, width = counted_table(
-            file, target, columns[0], read=probabilities, group=group, weight=weight, dask=dask
-        )
+        counted = counted_table(file, target, columns[0], read=probabilities, group=group, weight=weight, dask=dask)
+        table, weight = counted.table, counted.weight
     else:
         table = file.read(distinct(target, *probability, group, cluster, weight, against))
     labels = class_labels(
@@ -116,7 +116,8 @@ def read_predictions(
         warn_if_named_after_another(against, classes, 1)
     p = _probabilities(table, columns, file.path)
     row_weights = None if weight is None else weights(table.column(weight), Place(file.path, weight))
-    forecast = Forecast(codes, p, None, row_weights, np.array(classes), rows=rows).without_weight_0()
+    unit, rows, width = (unit_of(row_weights), None, 0.0) if counted is None else counted[2:]
+    forecast = Forecast(codes, p, None, row_weights, np.array(classes), unit=unit, rows=rows).without_weight_0()
     groups = None if group is None else _groups(table.column(group), Place(file.path, group), forecast)
     clusters = (
         None if cluster is None else forecast.kept(group_codes(table.column(cluster), file.path, cluster, "cluster"))
