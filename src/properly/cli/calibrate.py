@@ -158,7 +158,7 @@ def calibrate_table(
         data, file.path, target, positive=positive, forecast=single, weight=weight
     )
     classes, codes = labels.classes, labels.codes
-    if rows is not None and len(classes) > 2:
+    if counted is not None and len(classes) > 2:
         raise _only_two_classes(file.path, f"the target {target!r} has {len(classes)} classes")
     columns = _by_class(columns, classes, file.path)
     labels.require_told(properly.tables.base.Place(file.path, target), f"the column {columns[0]!r} of scores")

@@ -19,6 +19,7 @@ from properly.inputs.labels import encode, found_classes
 from properly.inputs.weights import checked_weight
 from properly.kernels import Block, FirstRow, Moments, Statistic, first_row
 from properly.numeric.arrays import require_values
+from properly.numeric.functions import bincount
 from properly.numeric.probabilities import Array, as_float
 
 SAMPLE_BYTES = 2**26
@@ -183,8 +184,8 @@ def _summary(block: Block, n_classes: int) -> _Summary:
     share[block.y, np.arange(len(block.y))] = 1.0 if block.weight is None else block.weight
     rows = len(block.y) if sparse.issparse(block.X) else 0
     squares = block.X.power(2) if rows else np.square(block.X)
-    counts = np.bincount(block.y, None if block.weight is None else block.weight > 0.0, n_classes).astype(np.float64)
-    weight = counts if block.weight is None else np.bincount(block.y, block.weight, n_classes)
+    weight = bincount(block.y, block.weight, n_classes)
+    counts = weight if block.weight is None else bincount(block.y, np.sign(block.weight), n_classes)
     return _Summary(counts, weight, block.X.T @ share.T, squares.T @ share.T, rows)
 
 
