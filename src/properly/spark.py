@@ -47,7 +47,7 @@ def _setter(name: str) -> Any:
     def set_param(self: Any, value: Any) -> Any:
         return self._set(**{name: value})
 
-    set_param.__doc__ = f"Set {name}."
+    set_param.__doc__ = f"Set {name} to `value`."
     return set_param
 
 

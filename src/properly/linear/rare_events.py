@@ -282,13 +282,13 @@ class BiasReduction:
         here = self.evaluate(coef)
         while True:
             objective, gradient, root, _ = here
-            size = self._decrement(here)
+            size, step = self._decrement(here), root @ (root.T @ gradient)
             history.append(size)
             if stuck or size <= tol or iterations >= max_iter:
                 within = size <= (100.0 * tol if stuck else tol)
                 status = Status.CONVERGED if within else Status.STALLED if stuck else Status.OUT_OF_ITERATIONS
-                return Solution(coef, status, max(1, iterations), self.passes, size, history)
-            step = root @ (root.T @ gradient)
+                last = step if within else 0.0  # it costs nothing, and need not be looked at
+                return Solution(coef + last, status, max(1, iterations), self.passes, size, history)
             there = self.evaluate(coef + step)
             if self._decrement(there) < 0.7 * size and there[0] > objective - tol * self.null_loss:
                 coef, here, iterations = coef + step, there, iterations + 1
