@@ -132,12 +132,13 @@ def accuracy(
     estimator: Any, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None, **options: ArrayLike | None
 ) -> float:
     """The share of the rows whose class is predicted; `options` are those of `predict`."""
+    check_is_fitted(estimator)
     if is_elsewhere(X) and estimator._takes_parts:
-        check_is_fitted(estimator)
-        engine = cast(type[PartitionedEngine], engine_for(X))(X, y, sample_weight, **options)
+        engine = cast(type[PartitionedEngine], engine_for(X))(X, y, sample_weight, **options).predicting(estimator)
         try:
             engine.prepare(several=False)
-            hits = add_up(engine.visit(partial(_hits, estimator)))
+            with engine.visited(partial(_hits, estimator)) as results:
+                hits = add_up(results)
         finally:
             engine.release()
         if not hits.total > 0.0:

@@ -7,7 +7,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from sklearn.exceptions import NotFittedError
 
+from properly.calibration import CalibratedClassifier
 from properly.engines import KeyedFolds, Spark, Stream
 from properly.linear import (
     GEVCanonicalRegression,
@@ -269,6 +271,31 @@ def test_accuracy(kind, request, tmp_path):
     expected = np.average(model.predict(X, OFFSET) == TWO, weights=WEIGHT)
     assert 0.5 < expected < 0.95
     assert model.score(*kind(request, tmp_path).of(TWO, WEIGHT, OFFSET, EMPTY)) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.xdist_group("dask")
+def test_accuracy_needs_the_features_of_the_fit(dask_client, tmp_path):
+    table = pd.DataFrame(X, columns=NAMES).assign(y=TWO)
+    model = ProperLinearClassifier().fit(table[NAMES], TWO)
+    wrapper = CalibratedClassifier(ProperLinearClassifier(), cv=2).fit(table[NAMES], TWO)
+    frame = pytest.importorskip("dask.dataframe").from_pandas(table, npartitions=3)
+    table.to_parquet(tmp_path / "rows.parquet")
+    for each in (model, wrapper):
+        expected = each.score(table[NAMES], TWO)
+        for order, right in ((NAMES, True), (NAMES[::-1], False)):
+            for rows in (
+                (frame[order], frame["y"]),
+                (Stream(tmp_path / "rows.parquet", target="y", features=order),),
+                (Stream([(table[order][:400], TWO[:400]), (table[order][400:], TWO[400:])]),),
+            ):
+                if right:
+                    assert each.score(*rows) == pytest.approx(expected)
+                    continue
+                with pytest.raises(ValueError, match="feature names should match"):
+                    each.score(*rows)
+    for each in (ProperLinearClassifier(), CalibratedClassifier(ProperLinearClassifier())):
+        with pytest.raises(NotFittedError):
+            each.score(Stream([(X, TWO)]))
 
 
 @pytest.mark.parametrize("kind", ENGINES[1:])

@@ -16,6 +16,7 @@ from properly.engines.memory import MemoryEngine
 from properly.inputs.finite import refuse_dates
 from properly.inputs.frames import column_names, is_frame, missing_in
 from properly.inputs.labels import encode, found_classes
+from properly.inputs.misuse import Misuse
 from properly.inputs.weights import checked_weight
 from properly.kernels import Block, FirstRow, Moments, Statistic, first_row
 from properly.numeric.arrays import require_values
@@ -91,7 +92,8 @@ def said_of(place: str) -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        raise type(error)(f"{str(error).removesuffix('.')} (in {place}).") from error
+        kind = Misuse if isinstance(error, Misuse) else ValueError  # others may take more than a text
+        raise kind(f"{str(error).removesuffix('.')} (in {place}).") from error
 
 
 def priorities(n_rows: int, *place: int) -> Array:
