@@ -145,8 +145,8 @@ def require_values(x: Any, name: str) -> None:
         if library is not None:
             raise ValueError(
                 f"{name} is of {library} ({type(x).__name__}), but rows must be in memory here; bring them there "
-                "yourself (Dask: compute(), Spark: toPandas()) if there is room. Linear models, calibrators, metrics, "
-                "diagnostics and audits take such data, if all that they are given is of that kind."
+                "yourself (Dask: compute(), Spark: toPandas()) if there is room. Linear models, calibrators, most "
+                "metrics and diagnostics, and audits take such data, if all that they are given is of that kind."
             )
 
 
