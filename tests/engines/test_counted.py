@@ -362,10 +362,11 @@ def test_spark(spark):
 @pytest.mark.parametrize("weight", [WEIGHT, UNEQUAL], ids=["whole", "unequal"])
 def test_audits_of_several_classes(request, monkeypatch, kind, drawn, weight):
     """With few rows nothing is lost; with more, only what needs whole rows comes from drawn ones."""
-    scores = RNG.normal(size=(N, 3))
+    random = np.random.default_rng(11)
+    scores = random.normal(size=(N, 3))
     p = np.round(np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True), 2)
-    p[:, 0] = 1.0 - p[:, 1] - p[:, 2]
-    y = np.array(["low", "mid", "top"])[(RNG.random((N, 1)) > (p**1.2 / (p**1.2).sum(1)[:, None]).cumsum(1)).sum(1)]
+    p[:, 0] = np.maximum(0.0, 1.0 - p[:, 1] - p[:, 2])
+    y = np.array(["low", "mid", "top"])[(random.random((N, 1)) > (p**1.2 / (p**1.2).sum(1)[:, None]).cumsum(1)).sum(1)]
     monkeypatch.setattr("properly.forecasts.several._SAMPLE_ROWS", drawn)
     costs = [[0.0, 1.0, 4.0], [1.0, 0.0, 1.0], [4.0, 1.0, 0.0]]
     given = {"y": y, "p": p, "sample_weight": weight, "group": GROUP.astype(str)}
