@@ -222,7 +222,7 @@ def main(sizes: list[int], kinds: list[str], folder: str | None) -> None:
         "",
         f"`ProperLinearClassifier(C=inf)` on {FEATURES} columns of float32; {os.cpu_count()} cores, load "
         f"{os.getloadavg()[0]:.0f} at the beginning, Python {platform.python_version()}, {versions()}. Seconds on the "
-        f"clock, medians of {ROUNDS} rounds after one that is not counted.",
+        f"clock, medians of {ROUNDS} rounds after one that is not counted; dask-ml runs once, in float64.",
         "",
         "| rows | | | s | times memory's | passes | coefficients differ by |",
         "|---:|---|---|---:|---:|---:|---:|",

@@ -94,7 +94,8 @@ def main(sizes: list[int], tree: Path | None, folder: str | None) -> None:
         "",
         f"`ProperLinearClassifier()` on {FEATURES} columns of float32 in Parquet; {os.cpu_count()} cores, load "
         f"{os.getloadavg()[0]:.0f} at the beginning, Python {platform.python_version()}, NumPy {version('numpy')}, "
-        f"pyarrow {version('pyarrow')}. The better of {ROUNDS} runs, by CPU.",
+        f"pyarrow {version('pyarrow')}. The better of {ROUNDS} runs, by CPU; the old version has one. Coefficients are "
+        "compared with those of memory, or of the stream where memory was not measured.",
         "",
         "| rows | | clock, s | CPU, s | CPU, decodes | passes | memory, MB | coefficients differ by |",
         "|---:|---|---:|---:|---:|---:|---:|---:|",
