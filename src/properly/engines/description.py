@@ -16,7 +16,6 @@ from properly.engines.memory import MemoryEngine
 from properly.inputs.finite import refuse_dates
 from properly.inputs.frames import column_names, is_frame, missing_in
 from properly.inputs.labels import encode, found_classes
-from properly.inputs.misuse import Misuse
 from properly.inputs.weights import checked_weight
 from properly.kernels import Block, FirstRow, Moments, Statistic, first_row
 from properly.numeric.arrays import require_values
@@ -92,7 +91,7 @@ def said_of(place: str) -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        kind = Misuse if isinstance(error, Misuse) else ValueError  # others may take more than a text
+        kind = type(error) if type(error).__init__ is ValueError.__init__ else ValueError  # that takes a text
         raise kind(f"{str(error).removesuffix('.')} (in {place}).") from error
 
 
